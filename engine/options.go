@@ -99,6 +99,7 @@ type ModelOptions struct {
 	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is what the template shows, "none" plain text
 	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
 	Detector      string     // of recognisers: a file of Silero's detector of speech; "" means the built-in one, by energy
+	Lexicon       string     // of voices: a file of words and how they are said; "" is none
 	Adapters      []Adapter  // of text models: requests call them NAME:ADAPTER
 	Preload       bool       // load at start
 	KeepAlive     time.Duration
@@ -154,6 +155,7 @@ func (o ModelOptions) Or(d ModelOptions) ModelOptions {
 	o.ToolFormat = cmp.Or(o.ToolFormat, d.ToolFormat)
 	o.Quantize = cmp.Or(o.Quantize, d.Quantize)
 	o.Detector = cmp.Or(o.Detector, d.Detector)
+	o.Lexicon = cmp.Or(o.Lexicon, d.Lexicon)
 	o.KeepAlive = cmp.Or(o.KeepAlive, d.KeepAlive)
 	o.QueryPrefix = cmp.Or(o.QueryPrefix, d.QueryPrefix)
 	o.DocumentPrefix = cmp.Or(o.DocumentPrefix, d.DocumentPrefix)

@@ -27,9 +27,31 @@ type SpeakRequest struct {
 	Speed    float64 // 0.25 to 4; 0 means 1
 	Seed     uint64  // equal requests sound equal
 	Language string  // "en-us", "en-gb"; "" is the voice's own
+	SSML     bool    // Text is SSML; see IsSSML
+	Lexicon  *Lexicon
 
 	KeepAlive *time.Duration // as in GenerateRequest
 }
+
+// A PhonemizeRequest is a text whose pronunciation is asked for.
+type PhonemizeRequest struct {
+	Text     string
+	Language string // "en-us" (also "") or "en-gb"
+	SSML     bool
+	Lexicon  *Lexicon
+}
+
+// A Lexicon is how a user wants words to be said.
+type Lexicon = tts.Lexicon
+
+// ParseLexicon reads one: PLS, JSON or lines; see tts.ParseLexicon.
+func ParseLexicon(text string) (*Lexicon, error) { return tts.ParseLexicon([]byte(text)) }
+
+// OpenLexicon reads one from a file.
+func OpenLexicon(file string) (*Lexicon, error) { return tts.OpenLexicon(file) }
+
+// IsSSML reports whether a text is a document of SSML.
+func IsSSML(text string) bool { return tts.IsSSML(text) }
 
 // A Speech is a piece of the answer.
 type Speech struct {

@@ -174,8 +174,8 @@ func (f *fake) CheckVoice(voice string) error {
 	return &engine.Error{Code: engine.CodeVoiceNotFound, Param: "voice", Message: fmt.Sprintf("there is no voice %q", voice)}
 }
 
-func (f *fake) Phonemize(_ context.Context, text, _ string) ([]engine.Pronunciation, error) {
-	return []engine.Pronunciation{{Text: text, End: len(text), Phonemes: "hˈI", Source: "lexicon"}}, nil
+func (f *fake) Phonemize(_ context.Context, r engine.PhonemizeRequest) ([]engine.Pronunciation, error) {
+	return []engine.Pronunciation{{Text: r.Text, End: len(r.Text), Phonemes: "hˈI", Source: "lexicon"}}, nil
 }
 
 // fakeRate is the sample rate of the fake's voices.

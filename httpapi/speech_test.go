@@ -148,6 +148,9 @@ func TestSpeechErrors(t *testing.T) {
 		{`{"input":"x","voice":"af_bella","response_format":"wav","stream_format":"sse"}`, "invalid_value", "response_format"},
 		{`{"input":"x","voice":"af_bella","model":"stub-embed"}`, "model_not_supported", "model"},
 		{`{"input":"?!","voice":"af_bella","lang_code":"xx"}`, "invalid_value", "lang_code"},
+		{`{"input":"x","voice":"af_bella","input_type":"html"}`, "invalid_value", "input_type"},
+		{`{"input":"x","voice":"af_bella","lexicon":{"x":"ʘ"}}`, "invalid_value", "lexicon"},
+		{`{"input":"x","voice":"af_bella","lexicon":7}`, "invalid_type", "lexicon"},
 	} {
 		msg := wantFailure(t, post(t, s, "/v1/audio/speech", tt.body), 400, tt.code, tt.param)
 		if strings.Contains(tt.body, "aac") && msg != `response_format must be one of mp3, opus, flac, wav, pcm, got "aac"` {
@@ -155,6 +158,43 @@ func TestSpeechErrors(t *testing.T) {
 		}
 	}
 	wantFailure(t, post(t, s, "/v1/audio/voices", `{}`), 501, "not_implemented", "")
+}
+
+// TestHowRead: what begins with <speak> is SSML unless the request says otherwise, and a
+// lexicon goes with its request.
+func TestHowRead(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f})
+	for _, tt := range []struct {
+		fields  string
+		ssml    bool
+		lexicon int
+	}{
+		{`"input":"Hi."`, false, 0},
+		{`"input":" <speak>Hi.</speak>"`, true, 0},
+		{`"input":"<speak>Hi.</speak>","input_type":"text"`, false, 0},
+		{`"input":"Hi.","input_type":"ssml"`, true, 0},
+		{`"input":"Hi.","lexicon":{"hi":"hoʊ","ho":"=hi"}`, false, 2},
+		{`"input":"Hi.","lexicon":"hi hoʊ"`, false, 1},
+	} {
+		body(t, post(t, s, "/v1/audio/speech", `{`+tt.fields+`,"voice":"af_bella"}`))
+		got := f.spoken.Load()
+		n := 0
+		if got.Lexicon != nil {
+			n = got.Lexicon.Len()
+		}
+		if got.SSML != tt.ssml || n != tt.lexicon {
+			t.Errorf("%s: SSML %v, a lexicon of %d", tt.fields, got.SSML, n)
+		}
+	}
+	body(t, post(t, s, "/v1/text-to-speech/af_bella", `{"text":"<speak>Hi.</speak>","pronunciation_dictionary_locators":[]}`))
+	if !f.spoken.Load().SSML {
+		t.Error("the vendor's text is not read as SSML")
+	}
+	r := post(t, s, "/v1/text-to-speech/af_bella", `{"text":"Hi.","pronunciation_dictionary_locators":[{"pronunciation_dictionary_id":"a","version_id":"b"}]}`)
+	if text := string(body(t, r)); r.StatusCode != 422 || !strings.Contains(text, "pronunciation_dictionary_locators") {
+		t.Errorf("dictionaries of the vendor: %d %s", r.StatusCode, text)
+	}
 }
 
 func TestVendorSpeech(t *testing.T) {

@@ -98,7 +98,7 @@ var arrows = []struct {
 	{"engine/constrain", []string{"quern/engine", "quern/engine/grammar", "quern/engine/grammar/...", "quern/engine/sample", "quern/engine/token", "quern/engine/wire", "quern/engine/wire/rules"}},
 	{"engine/textgen", []string{"quern/engine", "quern/engine/budget", "quern/engine/chat", "quern/engine/constrain", "quern/engine/lm", "quern/engine/sample", "quern/engine/sched", "quern/engine/token", "quern/engine/wire", "quern/engine/wire/rules"}},
 	{"engine/embed", []string{"quern/engine", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/token", "quern/formats/weights"}},
-	{"engine/speech", []string{"quern/engine", "quern/engine/budget", "quern/engine/tts"}},
+	{"engine/speech", []string{"quern/engine", "quern/engine/budget", "quern/engine/tts", "quern/engine/tts/g2p", "quern/engine/tts/ssml"}},
 	{"engine/transcribe", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/conformer", "quern/engine/asr/vad", "quern/engine/budget"}},
 	{"engine/onnx/serve", []string{"quern/engine", "quern/engine/asr", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/onnx", "quern/engine/token", "quern/engine/wholefile",
 		"quern/formats/onnx", "quern/formats/safetensors", "quern/formats/weights", "quern/kernels/threads"}},

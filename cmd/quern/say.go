@@ -37,8 +37,8 @@ func (a *app) sayCmd() *cobra.Command {
 		Short: "Speak a text into an audio file, or aloud",
 		Long: `Speaks TEXT, or standard input, into a file; its name's ending chooses the format
 (.mp3, .wav, .flac, .opus, .pcm, .ulaw, .alaw). The file appears when it is whole. With
---play it is heard, and written only if --out names it. Without a Kokoro model the voice
-that is built in speaks: intelligible, and plainly a robot.`,
+--play it is heard, and written only if --out names it. A text that begins with <speak> is
+SSML. Without a Kokoro model the built-in voice speaks: intelligible, and plainly a robot.`,
 		Example: `  quern say -o hello.wav Hello there.
   quern say --play Hello there.
   quern say --model kokoro --voice "af_bella(2)+af_sky" -o chapter.mp3 < chapter.txt`,
@@ -104,7 +104,7 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 	if err := lease.CheckVoice(o.voice); err != nil {
 		return usageError{fmt.Errorf("--voice: %w", err)}
 	}
-	request := engine.SpeakRequest{Text: text, Voice: o.voice, Speed: o.speed, Seed: o.seed, Language: o.language}
+	request := engine.SpeakRequest{Text: text, Voice: o.voice, Speed: o.speed, Seed: o.seed, Language: o.language, SSML: engine.IsSSML(text)}
 	if o.out == "-" {
 		// It may be a pipe, and a WAV header says how long the file is.
 		var whole spool.Pool
@@ -224,13 +224,13 @@ func (a *app) textArg(args []string) (string, error) {
 }
 
 func (a *app) phonemizeCmd() *cobra.Command {
-	var language string
+	var language, lexicon string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "phonemize [TEXT...]",
 		Short: "Show how a text will be pronounced",
 		Long: `Prints the phonemes of TEXT, or of standard input, in the alphabet Kokoro reads.
-[word](/phonemes/) in a text overrides them.`,
+[word](/phonemes/) in a text overrides them. A text that begins with <speak> is SSML.`,
 		Example: `  quern phonemize "Dr. Smith paid $5 on 3/4."`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkLanguage(language); err != nil {
@@ -245,7 +245,13 @@ func (a *app) phonemizeCmd() *cobra.Command {
 				return err
 			}
 			defer e.Close()
-			words, err := e.Phonemize(cmd.Context(), text, language)
+			request := engine.PhonemizeRequest{Text: text, Language: language, SSML: engine.IsSSML(text)}
+			if lexicon != "" {
+				if request.Lexicon, err = engine.OpenLexicon(lexicon); err != nil {
+					return usageError{fmt.Errorf("--lexicon: %w", err)}
+				}
+			}
+			words, err := e.Phonemize(cmd.Context(), request)
 			if err != nil {
 				return usageError{err}
 			}
@@ -264,6 +270,7 @@ func (a *app) phonemizeCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&language, "language", "en-us", "`code` en-us or en-gb")
+	cmd.Flags().StringVar(&lexicon, "lexicon", "", "`file` of words and how they are said: PLS, JSON, or a word and its phonemes a line")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every word with its place and where its phonemes come from")
 	return cmd
 }

@@ -328,9 +328,9 @@ func (e *Engine) Voices() []engine.Voice {
 	return speech.Aliases(e.o.VoiceAliases).Voices(e.voices())
 }
 
-// Phonemize tells how a text is pronounced in "en-us" (also "") or "en-gb".
-func (e *Engine) Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error) {
-	s, err := e.texts.Take(ctx, len(text))
+// Phonemize tells how a text is pronounced.
+func (e *Engine) Phonemize(ctx context.Context, r engine.PhonemizeRequest) ([]engine.Pronunciation, error) {
+	s, err := e.texts.Take(ctx, len(r.Text))
 	if err != nil {
 		return nil, err
 	}
@@ -339,5 +339,5 @@ func (e *Engine) Phonemize(ctx context.Context, text, language string) ([]engine
 	if err != nil {
 		return nil, err
 	}
-	return speech.Phonemize(ctx, reader, text, language)
+	return speech.Phonemize(ctx, reader, r)
 }

@@ -23,7 +23,7 @@ import (
 const soundMemory = 2
 
 func openFormant(_ context.Context, p *opening) (residency.Model, error) {
-	return speech.New(p.n.ID, tts.Formant(), p.pronouncer, p.o.VoiceAliases, residency.Admits(p.n), 0), nil
+	return withLexicon(p.n, speech.New(p.n.ID, tts.Formant(), p.pronouncer, p.o.VoiceAliases, residency.Admits(p.n), 0))
 }
 
 func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
@@ -35,7 +35,16 @@ func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return speech.New(p.n.ID, synth, speech.ReaderFor(about.Path, p.pronouncer), p.o.VoiceAliases, residency.Admits(p.n), time.Since(p.start)), nil
+	return withLexicon(p.n, speech.New(p.n.ID, synth, speech.ReaderFor(about.Path, p.pronouncer), p.o.VoiceAliases, residency.Admits(p.n), time.Since(p.start)))
+}
+
+// withLexicon gives a voice the lexicon that is its own.
+func withLexicon(n *catalog.Entry, m *speech.Model) (residency.Model, error) {
+	file := n.Options.Lexicon
+	if err := m.Lexicon(file); err != nil {
+		return nil, engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot be loaded: its lexicon: %s", n.ID, strings.ReplaceAll(err.Error(), file, "the file")).Because(err)
+	}
+	return m, nil
 }
 
 func openWhisper(ctx context.Context, p *opening) (residency.Model, error) {

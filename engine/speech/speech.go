@@ -14,6 +14,8 @@ import (
 	"quern/engine"
 	"quern/engine/budget"
 	"quern/engine/tts"
+	"quern/engine/tts/g2p"
+	"quern/engine/tts/ssml"
 )
 
 // A Reader makes the pronouncer of texts, when it is first asked for.
@@ -25,6 +27,7 @@ type Model struct {
 	synth   tts.Synth
 	reader  Reader
 	aliases Aliases
+	lexicon *tts.Lexicon // the model's own; nil is none
 	queue   budget.Queue
 	took    time.Duration
 	spoken  atomic.Int64 // symbols
@@ -34,6 +37,17 @@ type Model struct {
 // included, and took so long to load.
 func New(id string, synth tts.Synth, reader Reader, aliases Aliases, admits int, took time.Duration) *Model {
 	return &Model{id: id, synth: synth, reader: reader, aliases: aliases, queue: budget.Queue{Most: admits}, took: took}
+}
+
+// Lexicon reads the file of words and their pronunciations that is the model's own;
+// "" is none.
+func (m *Model) Lexicon(file string) error {
+	if file == "" {
+		return nil
+	}
+	l, err := tts.OpenLexicon(file)
+	m.lexicon = l
+	return err
 }
 
 // Bytes is the memory of the weights.
@@ -80,7 +94,8 @@ func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 		if r.Speed == 0 {
 			r.Speed = 1
 		}
-		for c, err := range tts.Speak(ctx, m.synth, reader, tts.Request{Text: r.Text, Voice: m.aliases.of(r.Voice), Speed: r.Speed, Seed: r.Seed, Language: r.Language}) {
+		for c, err := range tts.Speak(ctx, m.synth, reader, tts.Request{Text: r.Text, Voice: m.aliases.of(r.Voice), Speed: r.Speed, Seed: r.Seed, Language: r.Language,
+			SSML: r.SSML, Lexicons: []*tts.Lexicon{r.Lexicon, m.lexicon}}) {
 			if err != nil {
 				yield(engine.Speech{}, m.failure(err))
 				return
@@ -94,7 +109,10 @@ func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 }
 
 func (m *Model) failure(err error) error {
+	var document *ssml.Error
 	switch {
+	case errors.As(err, &document), errors.Is(err, tts.ErrUnable), errors.Is(err, g2p.ErrFormat):
+		return engine.Errorf(engine.CodeInvalidValue, "input", "%v", err)
 	case errors.Is(err, tts.ErrLanguage):
 		return engine.Errorf(engine.CodeInvalidValue, "voice", "%v; name a voice of English, or lang_code en-us or en-gb", err)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -103,17 +121,17 @@ func (m *Model) failure(err error) error {
 	return voiceError(err, m.synth.Voices())
 }
 
-// Phonemize tells how a text is pronounced in "en-us" (also "") or "en-gb".
-func Phonemize(ctx context.Context, reader *tts.Pronouncer, text, language string) ([]engine.Pronunciation, error) {
-	if language == "" {
-		language = "en-us"
-	}
-	tokens, err := reader.Phonemize(ctx, text, language)
+// Phonemize tells how a text is pronounced.
+func Phonemize(ctx context.Context, reader *tts.Pronouncer, r engine.PhonemizeRequest) ([]engine.Pronunciation, error) {
+	tokens, err := reader.Phonemize(ctx, tts.Text{Text: r.Text, SSML: r.SSML, Language: r.Language, Usual: "en-us", Lexicons: []*tts.Lexicon{r.Lexicon}})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err != nil {
+	if errors.Is(err, tts.ErrLanguage) {
 		return nil, engine.Errorf(engine.CodeInvalidValue, "lang_code", "%v", err)
+	}
+	if err != nil {
+		return nil, engine.Errorf(engine.CodeInvalidValue, "input", "%v", err)
 	}
 	out := make([]engine.Pronunciation, len(tokens))
 	for i, t := range tokens {

@@ -1,12 +1,15 @@
 package tts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"quern/engine/tts/g2p"
+	"quern/engine/tts/ssml"
 )
 
 // ErrLanguage is wrapped where a voice speaks a language whose pronunciation is
@@ -29,25 +32,72 @@ func NewPronouncer(dictionaries fs.FS) (*Pronouncer, error) {
 	return &Pronouncer{g}, nil
 }
 
-// Phonemize returns the tokens of text: what will be said, and how. When ctx ends
-// it stops with ctx's error.
-func (p *Pronouncer) Phonemize(ctx context.Context, text, language string) ([]g2p.Token, error) {
+// A Lexicon is how a user wants words to be said.
+type Lexicon = g2p.UserLexicon
+
+// ParseLexicon reads one; see g2p.ParseLexicon.
+func ParseLexicon(data []byte) (*Lexicon, error) { return g2p.ParseLexicon(data) }
+
+// OpenLexicon reads a file; see ParseLexicon.
+func OpenLexicon(file string) (*Lexicon, error) {
+	st, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case st.IsDir() || st.Size() > g2p.MaxLexicon:
+		return nil, fmt.Errorf("a lexicon is a file of at most %d bytes", g2p.MaxLexicon)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLexicon(data)
+}
+
+// A Text is what is to be read, and how.
+type Text struct {
+	Text     string
+	SSML     bool       // it is a document of SSML; see package ssml
+	Language string     // "en-us" or "en-gb"; "" is what SSML says, or else Usual
+	Usual    string     // the voice's own
+	Lexicons []*Lexicon // the first that has a word decides
+}
+
+// Phonemize returns the tokens of a text: what will be said, and how. Their places
+// are in what was sent, tags included. When ctx ends it stops with ctx's error. A
+// document that is not read is an *ssml.Error.
+func (p *Pronouncer) Phonemize(ctx context.Context, t Text) ([]g2p.Token, error) {
+	language := cmp.Or(t.Language, t.Usual)
 	a, ok := accents[language]
 	if !ok {
 		return nil, fmt.Errorf("%w: %q; en-us and en-gb are built in", ErrLanguage, language)
 	}
-	return p.g.PhonemizeContext(ctx, text, a)
+	if !t.SSML {
+		return p.g.Read(ctx, t.Text, g2p.Reading{Accent: a, Lexicons: t.Lexicons})
+	}
+	doc, err := ssml.Parse(t.Text, a)
+	if err != nil {
+		return nil, err
+	}
+	if t.Language == "" && doc.Language != "" {
+		a = accents[doc.Language]
+	}
+	tokens, err := p.g.Read(ctx, doc.Text, g2p.Reading{Accent: a, Lexicons: t.Lexicons, Marks: doc.Marks})
+	if err == nil {
+		doc.Restore(tokens)
+	}
+	return tokens, err
 }
 
-// units returns text as units of at most limit symbols each.
-func (p *Pronouncer) units(ctx context.Context, text, language string, limit int) ([]unit, error) {
-	tokens, err := p.Phonemize(ctx, text, language)
+// units returns a text as units of at most limit symbols each.
+func (p *Pronouncer) units(ctx context.Context, t Text, limit int) ([]unit, error) {
+	tokens, err := p.Phonemize(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	var out []unit
 	for _, t := range tokens {
-		u := unit{start: t.Start, end: t.End, said: t.Text, symbols: []rune(t.Phonemes), space: t.Space}
+		u := unit{start: t.Start, end: t.End, said: t.Text, symbols: []rune(t.Phonemes), space: t.Space, Delivery: t.Delivery}
 		switch t.Kind {
 		case g2p.Pause:
 			u.pause, u.symbols = t.Pause.Seconds(), nil
@@ -56,6 +106,9 @@ func (p *Pronouncer) units(ctx context.Context, text, language string, limit int
 				continue
 			}
 			u.mark = u.symbols[0]
+		}
+		if t.Kind != g2p.Word && len(out) > 0 {
+			u.Delivery = out[len(out)-1].Delivery // so that no mark is spoken apart
 		}
 		// A word longer than an utterance is said in parts.
 		for len(u.symbols) > limit {
@@ -68,6 +121,9 @@ func (p *Pronouncer) units(ctx context.Context, text, language string, limit int
 	}
 	return out, nil
 }
+
+// IsSSML reports whether a text is a document of SSML: whether it begins with speak.
+func IsSSML(text string) bool { return ssml.Is(text) }
 
 // Sources names where the phonemes of a word come from.
 var Sources = map[g2p.Source]string{

@@ -2,6 +2,7 @@ package tts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -14,6 +15,9 @@ type Request struct {
 	Speed    float64 // 1 is the voice's own
 	Seed     uint64
 	Language string // "en-us" or "en-gb"; "" is the voice's own
+
+	SSML     bool       // Text is SSML
+	Lexicons []*Lexicon // the first that has a word decides
 }
 
 // A Chunk is a piece of the answer: one utterance with the silence behind it.
@@ -46,7 +50,10 @@ func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chu
 			yield(Chunk{}, err)
 			return
 		}
-		units, err := p.units(ctx, r.Text, language(r, voice), s.Limit())
+		units, err := p.units(ctx, Text{Text: r.Text, SSML: r.SSML, Language: r.Language, Usual: voice.Language, Lexicons: r.Lexicons}, s.Limit())
+		if err == nil {
+			err = able(s, units)
+		}
 		if err != nil {
 			yield(Chunk{}, err)
 			return
@@ -74,11 +81,26 @@ func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chu
 	}
 }
 
-func language(r Request, v Voice) string {
-	if r.Language != "" {
-		return r.Language
+// A Pitcher is a Synth that can speak higher and lower than its voices are.
+type Pitcher interface {
+	// Pitched returns the synthesiser, so many semitones higher.
+	Pitched(semitones float64) Synth
+}
+
+// ErrUnable is wrapped where a text asks for what the synthesiser cannot do.
+var ErrUnable = errors.New("the voice cannot do this")
+
+// able reports whether s can speak units as they ask.
+func able(s Synth, units []unit) error {
+	if _, ok := s.(Pitcher); ok {
+		return nil
 	}
-	return v.Language
+	for i := range units {
+		if units[i].Pitch != 0 {
+			return fmt.Errorf("%w: %s has no pitch of <prosody>; it takes rate and volume", ErrUnable, s.Name())
+		}
+	}
+	return nil
 }
 
 // render makes one chunk, which begins after at samples.
@@ -88,6 +110,13 @@ func render(ctx context.Context, s Synth, r Request, u *utterance, at int, last 
 	if len(u.symbols) == 0 {
 		return Chunk{Samples: make([]float32, pause)}, nil
 	}
+	how := u.units[0].Delivery
+	if how.Rate > 0 {
+		r.Speed *= how.Rate
+	}
+	if p, ok := s.(Pitcher); ok && how.Pitch != 0 {
+		s = p.Pitched(how.Pitch)
+	}
 	samples, spans, err := s.Speak(ctx, u.symbols, r.Voice, r.Speed, r.Seed)
 	if err != nil {
 		return Chunk{}, err
@@ -95,6 +124,7 @@ func render(ctx context.Context, s Synth, r Request, u *utterance, at int, last 
 	if len(spans) != len(u.symbols)+2 {
 		return Chunk{}, fmt.Errorf("tts: %d spans for %d symbols", len(spans), len(u.symbols))
 	}
+	u.volume(samples, spans, rate)
 	out := lastOut
 	if !last && pause == 0 {
 		out = tail(lastMark(u.units)) / r.Speed

@@ -176,3 +176,52 @@ func TestFloor(t *testing.T) {
 		}
 	}
 }
+
+// TestSSML: prosody changes tempo, volume and, of a voice that can, pitch; what a voice
+// cannot do is refused before anything is heard.
+func TestSSML(t *testing.T) {
+	p, err := NewPronouncer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	speak := func(s Synth, voice, text string) (samples []float32, words []Word, err error) {
+		for c, err := range Speak(t.Context(), s, p, Request{Text: text, Voice: voice, Speed: 1, SSML: true}) {
+			if err != nil {
+				return nil, nil, err
+			}
+			samples, words = append(samples, c.Samples...), append(words, c.Words...)
+		}
+		return samples, words, nil
+	}
+	usual, words, err := speak(Formant(), "am_adam", "<speak>Tell me the &lt;whole&gt; story again.</speak>")
+	if err != nil || len(words) < 5 {
+		t.Fatal(words, err)
+	}
+	slow, _, err := speak(Formant(), "am_adam", `<speak><prosody rate="50%">Tell me the story again.</prosody></speak>`)
+	plain1, _, err2 := speak(Formant(), "am_adam", `<speak>Tell me the story again.</speak>`)
+	if err != nil || err2 != nil || len(slow) < len(plain1)*3/2 {
+		t.Errorf("half as fast: %d samples, of %d; %v %v", len(slow), len(plain1), err, err2)
+	}
+	high, _, err := speak(Formant(), "am_adam", `<speak><prosody pitch="+6st">Tell me the story again.</prosody></speak>`)
+	if err != nil || len(high) == 0 || slices.Equal(high, plain1) {
+		t.Errorf("six semitones higher: %d samples, %v", len(high), err)
+	}
+	if len(usual) == 0 {
+		t.Error("nothing is heard")
+	}
+	soft, words, err := speak(plain{400}, "af_plain", `<speak>one two <prosody volume="-6dB">three four five</prosody> six seven</speak>`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	middle := func(w Word) float32 { return soft[int((w.From+w.To)/2*plainRate)] }
+	for i, want := range []float32{0.5, 0.5, 0.25, 0.25, 0.25, 0.5, 0.5} {
+		if got := middle(words[i]); math.Abs(float64(got-want)) > 0.01 {
+			t.Errorf("%s has level %.3f, want %.2f", words[i].Said, got, want)
+		}
+	}
+	for text, want := range map[string]string{`<speak><prosody pitch="+1st">a</prosody></speak>`: "plain has no pitch", `<speak><audio/></speak>`: "<audio>"} {
+		if samples, _, err := speak(plain{400}, "af_plain", text); err == nil || !strings.Contains(err.Error(), want) || samples != nil {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

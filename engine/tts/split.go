@@ -1,6 +1,10 @@
 package tts
 
-import "slices"
+import (
+	"slices"
+
+	"quern/engine/tts/g2p"
+)
 
 // A unit is the least that an utterance is made of: a word with its phonemes, a
 // punctuation mark, or a pause that the text asks for.
@@ -11,6 +15,7 @@ type unit struct {
 	mark       rune   // 0 for a word
 	space      bool   // a space follows
 	pause      float64
+	g2p.Delivery
 }
 
 // How long utterances are, in symbols. Long ones are rushed and very short ones
@@ -53,7 +58,7 @@ func length(units []unit) int {
 func split(units []unit, limit int) []utterance {
 	var pieces [][]unit
 	for len(units) > 0 {
-		n := sentence(units)
+		n := min(sentence(units), manner(units))
 		rest := units[:n]
 		units = units[n:]
 		for len(rest) > 0 {
@@ -74,7 +79,7 @@ func split(units []unit, limit int) []utterance {
 			// The first utterance stays short; a stump joins its neighbour even then.
 			room := n > 1 && together <= min(mostSymbols, limit)
 			stump := (length(p) < fewSymbols || length(last.units) < fewSymbols) && together <= limit
-			if last.pause == 0 && (room || stump) {
+			if last.pause == 0 && (room || stump) && sameManner(&last.units[0], &p[0]) {
 				last.units = slices.Concat(last.units, p)
 				last.pause = pauseOf(p)
 				continue
@@ -109,6 +114,21 @@ func (u *utterance) lay() {
 			u.symbols = append(u.symbols, ' ')
 		}
 	}
+}
+
+// sameManner reports whether two units can be in one utterance: the synthesiser
+// speaks each at one tempo and pitch.
+func sameManner(a, b *unit) bool { return a.Rate == b.Rate && a.Pitch == b.Pitch }
+
+// manner returns how many units begin in the manner of the first; marks and pauses
+// take any.
+func manner(units []unit) int {
+	for i := range units {
+		if !sameManner(&units[0], &units[i]) {
+			return i
+		}
+	}
+	return len(units)
 }
 
 // sentence returns how many units the first sentence has, its closing quotes

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,8 @@ type Synth interface {
 // Formant returns the built-in synthesiser.
 func Formant() Synth { return formantSynth{} }
 
-type formantSynth struct{}
+// A formantSynth speaks so many semitones higher than its voices.
+type formantSynth struct{ pitch float64 }
 
 func (formantSynth) Name() string { return "quern-formant" }
 func (formantSynth) Rate() int    { return formant.Rate }
@@ -76,10 +78,18 @@ func (s formantSynth) Speak(ctx context.Context, symbols []rune, voice string, s
 	if len(voices) > 1 {
 		v = formant.Mix(voices, weight)
 	}
+	if s.pitch != 0 {
+		higher := *v
+		higher.Pitch *= math.Exp2(s.pitch / 12)
+		v = &higher
+	}
 	return v.Speak(ctx, symbols, speed, seed)
 }
 
 func (formantSynth) Floor(samples []float32, at int, seed uint64) { formant.Floor(samples, at, seed) }
+
+// Pitched returns the synthesiser, so many semitones higher.
+func (s formantSynth) Pitched(semitones float64) Synth { return formantSynth{s.pitch + semitones} }
 
 // resolve reads a voice or mixture of the given voices and the names that stand
 // for them.

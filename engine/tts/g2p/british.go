@@ -8,10 +8,13 @@ import (
 //go:embed data/british.txt
 var britishData string
 
-// british reads the words whose British form no rule finds.
-func british() map[string]string {
+//go:embed data/names.txt
+var nameData string
+
+// wordList reads lines of a word and its phonemes.
+func wordList(data string) map[string]string {
 	out := map[string]string{}
-	for line := range strings.Lines(britishData) {
+	for line := range strings.Lines(data) {
 		if w, p, ok := strings.Cut(strings.TrimSpace(line), " "); ok && w != "#" {
 			out[w] = p
 		}

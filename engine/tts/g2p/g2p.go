@@ -47,7 +47,7 @@ const (
 	Rule                     // derived from words of the dictionary, or a special word
 	Guess                    // the model of unknown words
 	Spelled                  // letter by letter
-	Given                    // the text said so: [word](/ipa/)
+	Given                    // the text said so, [word](/ipa/), or the user's lexicon
 	Unreadable               // a script this package cannot read: said as "character"
 )
 
@@ -60,6 +60,7 @@ type Token struct {
 	Pause      time.Duration
 	Kind       Kind
 	Source     Source
+	Delivery   Delivery
 }
 
 // Options of New; the zero value works.
@@ -74,6 +75,8 @@ type G2P struct {
 	words   *lexicon
 	gb      map[string]string    // British words the rules get wrong
 	pairs   map[string]homograph // by lower-case word
+	near    map[string][]collocation
+	names   map[string]string    // that spelling and dictionary get wrong, US
 	misaki  [2]map[string]tagged // by accent; nil without dictionaries
 	model   *graphone.Model
 	guesses memory
@@ -96,8 +99,10 @@ func New(o Options) (*G2P, error) {
 	if g.model, err = graphone.Parse(raw); err != nil {
 		return nil, err
 	}
-	g.gb = british()
+	g.gb = wordList(britishData)
 	g.pairs = homographs()
+	g.near = collocations()
+	g.names = wordList(nameData)
 	if o.Dictionaries != nil {
 		if g.misaki, err = readMisaki(o.Dictionaries); err != nil {
 			return nil, fmt.Errorf("g2p: %w", err)
@@ -109,18 +114,8 @@ func New(o Options) (*G2P, error) {
 // Phonemize returns the tokens of text in order. No word is left out: what
 // nothing else pronounces is spelled. Time is linear in the length of text.
 func (g *G2P) Phonemize(text string, accent Accent) []Token {
-	tokens, _ := g.PhonemizeContext(context.Background(), text, accent)
+	tokens, _ := g.Read(context.Background(), text, Reading{Accent: accent})
 	return tokens
-}
-
-// PhonemizeContext is Phonemize until ctx ends, with whose error it fails then.
-func (g *G2P) PhonemizeContext(ctx context.Context, text string, accent Accent) ([]Token, error) {
-	s := scanner{text: text, accent: accent, capitals: allCapitals(text)}
-	if err := s.run(ctx); err != nil {
-		return nil, err
-	}
-	p := speaker{g: g, accent: accent, toks: s.out}
-	return p.run(ctx)
 }
 
 // checkEvery is the words, or what else is read at once, between two questions

@@ -339,7 +339,7 @@ func TestPhonemizeStops(t *testing.T) {
 	g := open(t)
 	text := strings.Repeat("the quick brown fox ", 500)
 	whole := &expiring{t.Context(), 1 << 30}
-	if _, err := g.PhonemizeContext(whole, text, g2p.US); err != nil {
+	if _, err := g.Read(whole, text, g2p.Reading{}); err != nil {
 		t.Fatal(err)
 	}
 	asked := 1<<30 - whole.n
@@ -348,7 +348,7 @@ func TestPhonemizeStops(t *testing.T) {
 	}
 	for _, n := range []int{1, asked / 4, asked - 1} {
 		ctx := &expiring{t.Context(), n}
-		if tokens, err := g.PhonemizeContext(ctx, text, g2p.US); !errors.Is(err, context.Canceled) || tokens != nil || ctx.n < -1 {
+		if tokens, err := g.Read(ctx, text, g2p.Reading{}); !errors.Is(err, context.Canceled) || tokens != nil || ctx.n < -1 {
 			t.Errorf("ended at question %d of %d: %v, after %d more", n, asked, err, -ctx.n)
 		}
 	}

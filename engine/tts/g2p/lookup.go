@@ -50,7 +50,10 @@ func (g *G2P) entry(w, tag string, accent Accent) (string, bool) {
 			return p, true
 		}
 	}
-	p, ok := g.words.find(w)
+	p, ok := g.names[w]
+	if !ok {
+		p, ok = g.words.find(w)
+	}
 	if ok && accent == British {
 		p = toBritish(w, p)
 	}

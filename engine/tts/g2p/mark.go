@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -29,10 +30,12 @@ var signs = map[rune]string{
 var emoji = map[rune]string{
 	'😀': "grinning face", '😂': "tears of joy", '🤣': "rolling on the floor laughing", '😊': "smiling face", '😍': "heart eyes", '😉': "winking face",
 	'😎': "sunglasses face", '😢': "crying face", '😭': "sobbing face", '😡': "angry face", '🤔': "thinking face", '😱': "screaming face", '🙏': "folded hands",
-	'👍': "thumbs up", '👎': "thumbs down", '👏': "clapping hands", '👋': "waving hand", '💪': "strong arm", '❤': "heart", '💔': "broken heart", '🔥': "fire",
+	'👍': "thumbs up", '👎': "thumbs down", '👏': "clapping hands", '👋': "waving hand", '💪': "strong arm", '❤': "heart", '♥': "heart", '💔': "broken heart", '🔥': "fire",
 	'✨': "sparkles", '🎉': "party popper", '🚀': "rocket", '⭐': "star", '💯': "one hundred points", '✅': "check mark", '❌': "cross mark", '⚠': "warning",
 	'☀': "sun", '🌍': "globe", '🐶': "dog face", '🐱': "cat face", '☕': "coffee", '🍕': "pizza", '💡': "light bulb", '🎵': "musical note",
 }
+
+var breakTag = lazy(`^<break\s+time\s*=\s*["']([0-9]{1,6}(?:\.[0-9]{1,6})?m?s)["']\s*/?>$`)
 
 // mark reads one rune that begins neither a word nor a number.
 func (s *scanner) mark(r rune, n int, before rune) {
@@ -49,7 +52,21 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 		s.add(item{Token: Token{Text: rest[:k], Kind: Punctuation, Phonemes: p}}, k)
 	}
+	if k, words := power(rest); k > 0 && (joins(before) || before == ')') {
+		s.space()
+		s.put(words, k)
+		s.operator(false)
+		return
+	}
+	for _, c := range comparisons {
+		if strings.HasPrefix(rest, c.sign) {
+			s.say(c.say, len(c.sign))
+			return
+		}
+	}
 	switch {
+	case r == '.' && spaced && unicode.IsLetter(next):
+		s.say("dot", n) // .NET
 	case r == '.' && strings.HasPrefix(rest, "..."):
 		head := rest[:min(len(rest), 64)]
 		punct("…", len(head)-len(strings.TrimLeft(head, ".")))
@@ -64,7 +81,9 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		} else {
 			punct("”", n)
 		}
-	case r == '~' && unicode.IsDigit(next):
+	case r == '$' && unicode.IsLetter(next):
+		s.say("dollar", n)
+	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
 		s.say("about", n)
 	case r == '*' || r == '`' || r == '|' || r == '_' || r == '~' || r == '-' || r == '/' || r == '\'' || r == '’' || r == '‘':
 		// Markdown, word joins and quotes: a break between words at most.
@@ -72,9 +91,18 @@ func (s *scanner) mark(r rune, n int, before rune) {
 			s.space()
 		}
 		s.i += n
+	case r == '@' && !joins(before) && unicode.IsLetter(next):
+		k := n
+		for k < len(rest) && k < 64 && (isLetter(rest[k]) || isDigit(rest[k]) || rest[k] == '_') {
+			k++
+		}
+		s.space()
+		s.put(append([]string{"at"}, partsOf(rest[n:k])...), k)
 	case r == '#':
 		word := ""
 		switch {
+		case unicode.IsDigit(next) && !digitsOnly(rest[n:]):
+			word = "hashtag"
 		case unicode.IsDigit(next):
 			word = "number"
 		case unicode.IsLetter(next) && !joins(before):
@@ -84,8 +112,15 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 		s.say(word, n)
 	case r == '<' && strings.IndexByte(rest[:min(len(rest), 100)], '>') > 0 && (next == '/' || unicode.IsLetter(next)):
-		s.space() // a tag
-		s.i += strings.IndexByte(rest, '>') + 1
+		s.space() // a tag; of break, as ElevenLabs writes it in texts, the time counts
+		k := strings.IndexByte(rest, '>') + 1
+		if m := breakTag().FindStringSubmatch(rest[:k]); m != nil {
+			if d, err := time.ParseDuration(m[1]); err == nil {
+				s.add(item{Token: Token{Text: rest[:k], Kind: Pause, Pause: min(d, time.Minute)}}, k)
+				return
+			}
+		}
+		s.i += k
 	case r == '!' && next == '[': // a picture
 		s.i += n
 	case marks[r] != "":
@@ -99,6 +134,11 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	default:
 		s.i += n
 	}
+}
+
+// digitsOnly reports whether no letter stands behind the digits s begins with.
+func digitsOnly(s string) bool {
+	return !unicode.IsLetter(firstRune(strings.TrimLeft(s[:min(len(s), 24)], "0123456789")))
 }
 
 // say puts words between spaces; none are a space.

@@ -8,8 +8,8 @@ import (
 
 // Expressions are compiled when they are first used: that each can be is known here.
 func TestPatterns(t *testing.T) {
-	all := []func() *regexp.Regexp{dottedLetters, roman, mail, web, domain}
-	for _, p := range slices.Concat(numbers, named, []pattern{dotted, version}) {
+	all := []func() *regexp.Regexp{dottedLetters, romanForm, mail, web, domain, file, path, flag, caret, streetAhead, unitBehind, breakTag}
+	for _, p := range slices.Concat(numbers, named) {
 		all = append(all, p.re)
 	}
 	for i, re := range all {

@@ -11,9 +11,10 @@ import (
 // An item is a token before it is pronounced.
 type item struct {
 	Token
-	given string  // phonemes the text prescribes
-	shift float64 // of stress, as [word](+1) asks
-	spell bool    // letters, whatever the dictionary says
+	given   string  // phonemes the text prescribes
+	written string  // the word in small letters with its accents, where it has some
+	shift   float64 // of stress, as [word](+1) asks
+	spell   bool    // letters, whatever the dictionary says
 }
 
 // A scanner turns text into items. It looks ahead by bounded amounts only, so
@@ -27,7 +28,13 @@ type scanner struct {
 	links    []link
 	chunkEnd int // end of the run without spaces that i is in
 	quoted   bool
+	lexicons []*UserLexicon
+	replaced int // bytes that their aliases have put in
+	matchEnd int // where the match of the pattern that is tried ends
 }
+
+// numberSigns may begin what the patterns of numbers know.
+const numberSigns = currencyMarks + "+-−.(½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞'’"
 
 // A link is the tail of a Markdown link that is being read: "](target)".
 type link struct {
@@ -77,12 +84,15 @@ func (s *scanner) step() {
 		return
 	}
 	if !joins(before) {
-		if k, words := address(s.text[s.i:s.chunkEnd]); k > 0 {
+		if len(s.lexicons) > 0 && s.own(rest) {
+			return
+		}
+		if k, words := address(s.text[s.i:s.chunkEnd], before); k > 0 {
 			s.put(words, k)
 			return
 		}
 	}
-	if unicode.IsDigit(r) || strings.ContainsRune("+-−.$£€¥₹(½⅓⅔¼¾⅕⅛⅜⅝⅞'’", r) {
+	if unicode.IsDigit(r) || strings.ContainsRune(numberSigns, r) && !(strings.ContainsRune("+-−.('’", r) && !beginsNumber(rest[n:])) {
 		if s.number(rest, before, r) {
 			return
 		}
@@ -96,6 +106,16 @@ func (s *scanner) step() {
 	default:
 		s.mark(r, n, before)
 	}
+}
+
+// beginsNumber reports whether a digit stands at the beginning of s, behind a sign or
+// a point at most.
+func beginsNumber(s string) bool {
+	r, n := utf8.DecodeRuneInString(s)
+	if r == '.' || r == '(' {
+		r = firstRune(s[n:])
+	}
+	return unicode.IsDigit(r) || strings.ContainsRune(currencyMarks, r)
 }
 
 // add appends an item for the next n bytes.
@@ -116,7 +136,7 @@ func (s *scanner) put(words []string, n int) {
 				s.out[len(s.out)-1].Space = false
 			}
 		}
-		if w[0] == '!' {
+		if w[0] == '!' && len(w) > 1 {
 			t.Text, t.spell = w[1:], true
 		}
 		s.out = append(s.out, t)
@@ -232,59 +252,38 @@ const alphabet = ";:,.!?—…\"()“” \u0303ʣʥʦʨᵝꭧAIOQSTWYᵊabcdefhi
 
 // number reads what a pattern knows, or a plain run of digits.
 func (s *scanner) number(rest string, before, r rune) bool {
-	head := rest[:min(len(rest), longest)]
-	signed := r == '-' || r == '−' || r == '+' || r == '.'
 	if !joins(before) || unicode.IsDigit(r) && !unicode.IsDigit(before) && unicode.IsLetter(before) {
-		for _, p := range numbers {
-			m := p.re().FindStringSubmatch(head)
-			if m == nil || len(m[0]) == len(head) && len(head) < len(rest) {
-				continue
-			}
-			if next, _ := utf8.DecodeRuneInString(rest[len(m[0]):]); joins(next) {
-				continue
-			}
-			if words := p.say(m, s); len(words) > 0 {
-				s.put(words, len(m[0]))
-				s.rangeOrSum()
-				return true
-			}
+		if s.matched(numbers, rest) {
+			return true
 		}
 	}
-	if signed && len(head) > 1 && !joins(before) {
-		word := map[rune]string{'-': "minus", '−': "minus", '+': "plus"}[r]
-		if word != "" && head[len(string(r))] >= '0' && head[len(string(r))] <= '9' {
-			s.put([]string{word}, len(string(r)))
-			s.space()
+	if word := map[rune]string{'-': "minus", '−': "minus", '+': "plus"}[r]; word != "" && !joins(before) {
+		if after := rest[utf8.RuneLen(r):]; after != "" && after[0] >= '0' && after[0] <= '9' {
+			s.say(word, utf8.RuneLen(r))
 			return true
 		}
 	}
 	if r < '0' || r > '9' {
 		return false
 	}
-	k := 0
-	for k < len(rest) && rest[k] >= '0' && rest[k] <= '9' {
-		k++
+	k := digitRun(rest)
+	words := cardinal(rest[:k], s.accent)
+	if rest := rest[k:]; strings.HasPrefix(rest, ".") {
+		if n := digitRun(rest[1:]); n > 0 { // 802.11ac
+			words = join(words, []string{"point"}, cardinal(rest[1:1+n], s.accent))
+			k += 1 + n
+		}
 	}
-	s.put(cardinal(rest[:k], s.accent), k)
+	s.put(words, k)
+	s.operator(true)
 	return true
 }
 
-// rangeOrSum says a dash between numbers as "to" and the signs of arithmetic.
-func (s *scanner) rangeOrSum() {
-	rest := s.text[s.i:]
-	for _, sign := range []struct{ sign, say string }{
-		{"–", "to"}, {"—", "to"}, {"-", "to"}, {"+", "plus"}, {" + ", "plus"}, {" - ", "minus"}, {" − ", "minus"}, {"=", "equals"}, {" = ", "equals"},
-		{"×", "times"}, {" × ", "times"}, {"*", "times"}, {" * ", "times"}, {"÷", "divided by"}, {" ÷ ", "divided by"}, {" x ", "by"},
-	} {
-		after, ok := strings.CutPrefix(rest, sign.sign)
-		if !ok || after == "" {
-			continue
-		}
-		if c, _ := utf8.DecodeRuneInString(after); c >= '0' && c <= '9' || strings.ContainsRune("$£€", c) {
-			s.space()
-			s.put(strings.Fields(sign.say), len(sign.sign))
-			s.space()
-			return
-		}
+// digitRun is how many digits s begins with.
+func digitRun(s string) int {
+	k := 0
+	for k < len(s) && isDigit(s[k]) {
+		k++
 	}
+	return k
 }

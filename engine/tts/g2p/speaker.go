@@ -75,6 +75,12 @@ func (p *speaker) word(i int) (string, Source) {
 	case t.spell || len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" && w != "A":
 		return p.g.letters(w, p.accent), Spelled
 	}
+	if said, ok := p.g.names[t.written]; ok {
+		if p.accent == British {
+			said = toBritish(strings.ToLower(w), said)
+		}
+		return said, Lexicon
+	}
 	if said, ok := p.special(i); ok {
 		return said, Rule
 	}
@@ -83,6 +89,9 @@ func (p *speaker) word(i int) (string, Source) {
 	shout := capital && p.shouting(i)
 	if capital && !shout && (initialisms[w] || !strings.Contains(w, "'") && len(w) <= 5 && !p.has(w)) {
 		return p.g.letters(w, p.accent), Spelled
+	}
+	if stem, ok := strings.CutSuffix(strings.TrimSuffix(w, "'s"), "s"); ok && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && (initialisms[stem] || !p.has(stem)) && p.g.names[low] == "" {
+		return p.g.letters(w, p.accent), Spelled // CPUs
 	}
 	tag := p.tag(i)
 	if said, ok := p.homograph(low, tag, i); ok {
@@ -128,7 +137,7 @@ func (p *speaker) shouting(i int) bool {
 // initialisms are spelled though the dictionary has a word of these letters.
 var initialisms = map[string]bool{"US": true, "IT": true, "AI": true, "TV": true, "PC": true, "UK": true, "EU": true, "UN": true, "ID": true,
 	"AM": true, "PM": true, "CD": true, "PR": true, "HR": true, "LA": true, "ER": true, "VR": true, "AR": true, "API": true, "URL": true, "CEO": true, "USA": true, "DNA": true, "RNA": true,
-	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true}
+	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true, "EST": true, "ABC": true, "PST": true, "CST": true, "EDT": true, "PDT": true, "GMT": true, "CO": true, "AD": true, "MD": true, "PO": true}
 
 // say pronounces a word by the dictionary, in parts, or by the model.
 func (p *speaker) say(w, tag string) (string, Source) {
@@ -137,8 +146,8 @@ func (p *speaker) say(w, tag string) (string, Source) {
 	}
 	if parts := split(w); len(parts) > 1 && len(w) <= 8*longestWord {
 		var b strings.Builder
-		worst := Lexicon
-		for _, part := range parts {
+		worst, spelled := Lexicon, 0
+		for k, part := range parts {
 			var said string
 			var from Source
 			if part == strings.ToUpper(part) && len(part) <= 4 && (initialisms[part] || !p.has(part)) || len(part) == 1 && part != "a" {
@@ -146,8 +155,18 @@ func (p *speaker) say(w, tag string) (string, Source) {
 			} else {
 				said, from = p.say(part, tag)
 			}
+			if k > 0 && len(parts[0]) == 1 && strings.Contains(w, "-") {
+				said = strings.ReplaceAll(said, "ˈ", "ˌ") // the letter has the stress: X-ray
+			}
 			b.WriteString(said)
+			if from == Spelled {
+				spelled++
+				continue
+			}
 			worst = max(worst, from)
+		}
+		if spelled == len(parts) {
+			return b.String(), Spelled
 		}
 		return b.String(), max(worst, Rule)
 	}

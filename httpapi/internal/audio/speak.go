@@ -167,6 +167,31 @@ func Encode(ctx context.Context, a *server.API, c *server.Call, r engine.SpeakRe
 	return t, e.Close()
 }
 
+// Reading reads how a text is to be read: input_type, which is ssml for what begins
+// with <speak> if nothing else is said, and lexicon: an object of words and their
+// phonemes, or the text of a lexicon.
+func Reading(o *body.Object, text string) (isSSML bool, _ *engine.Lexicon) {
+	switch o.OneOf("input_type", "text", "ssml") {
+	case "ssml":
+		isSSML = true
+	case "":
+		isSSML = engine.IsSSML(text)
+	}
+	v, ok := o.Get("lexicon")
+	if !ok {
+		return isSSML, nil
+	}
+	source := string(v.Raw)
+	if v.Kind() != '{' {
+		source = v.Str()
+	}
+	l, err := engine.ParseLexicon(source)
+	if err != nil {
+		v.Refuse(engine.CodeInvalidValue, v.Path(), "%s: %v", v.Path(), err)
+	}
+	return isSSML, l
+}
+
 // CheckText refuses a text that cannot be spoken.
 func CheckText(a *server.API, v body.Value, text string) {
 	switch n := utf8.RuneCountInString(text); {

@@ -30,6 +30,10 @@ func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, er
 	if v, ok := o.Need("text"); ok {
 		r.Text = v.Str()
 		audio.CheckText(a.API, v, r.Text)
+		r.SSML = engine.IsSSML(r.Text)
+	}
+	if v, ok := o.Get("pronunciation_dictionary_locators"); ok && v.Count(1000) > 0 {
+		v.Refuse(engine.CodeInvalidValue, v.Path(), "%s: no dictionaries are stored here; write a phoneme into the text as SSML, or set models[].lexicon of the server", v.Path())
 	}
 	if s := o.Object("voice_settings"); s != nil {
 		// The vendor's range is narrower than ours: what lies outside is meant as
@@ -41,7 +45,7 @@ func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, er
 	}
 	r.Seed = uint64(o.Integer("seed", 0, 0, 1<<53))
 	r.streamFormat = o.OneOf("stream_format", "audio", "sse")
-	o.Ignore("model_id", "language_code", "pronunciation_dictionary_locators", "previous_text", "next_text",
+	o.Ignore("model_id", "language_code", "previous_text", "next_text",
 		"previous_request_ids", "next_request_ids", "use_pvc_as_ivc", "apply_text_normalization", "apply_language_text_normalization")
 	if err := a.Finish(c, o); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ func (a api) speech(c *server.Call, o *body.Object) error {
 		r.Text = v.Str()
 		audio.CheckText(a.API, v, r.Text)
 	}
+	r.SSML, r.Lexicon = audio.Reading(o, r.Text)
 	r.Voice = readVoice(o)
 	format := readFormat(o)
 	if s := o.Number("speed", audio.MinSpeed, audio.MaxSpeed); s != nil {
@@ -91,18 +92,19 @@ func (a api) voices(c *server.Call) error {
 
 // phonemize answers POST /v1/audio/phonemize: how a text would be pronounced.
 func (a api) phonemize(c *server.Call, o *body.Object) error {
-	var text string
+	var r engine.PhonemizeRequest
 	if v, ok := o.Need("input"); ok {
-		text = v.Str()
-		audio.CheckText(a.API, v, text)
+		r.Text = v.Str()
+		audio.CheckText(a.API, v, r.Text)
 	}
-	language := speechLanguages[o.OneOf("lang_code", "a", "b", "en", "en-us", "en-gb")]
+	r.SSML, r.Lexicon = audio.Reading(o, r.Text)
+	r.Language = speechLanguages[o.OneOf("lang_code", "a", "b", "en", "en-us", "en-gb")]
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}
 	ctx, cancel := a.WithRequestTimeout(c.R.Context(), c)
 	defer cancel()
-	words, err := a.Options.Engine.Phonemize(ctx, text, language)
+	words, err := a.Options.Engine.Phonemize(ctx, r)
 	if err != nil {
 		return fault.Classify(ctx, err)
 	}

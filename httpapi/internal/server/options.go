@@ -35,7 +35,7 @@ type Engine interface {
 	// Describe tells what a model's files say of it, whether or not it is loaded.
 	Describe(ctx context.Context, name string) (engine.Details, error)
 	// Phonemize tells how a text is pronounced.
-	Phonemize(ctx context.Context, text, language string) ([]engine.Pronunciation, error)
+	Phonemize(ctx context.Context, r engine.PhonemizeRequest) ([]engine.Pronunciation, error)
 	Stats() engine.Stats
 }
 

@@ -120,6 +120,7 @@ type Model struct {
 	TemplateFile  string `yaml:"chat_template_file,omitempty"`
 	ToolFormat    string `yaml:"tool_format,omitempty"`
 	VAD           string `yaml:"vad,omitempty"`
+	Lexicon       string `yaml:"lexicon,omitempty"`
 	Preload       bool   `yaml:"preload,omitempty"`
 
 	Adapters      map[string]string  `yaml:"adapters,omitempty"`

@@ -139,6 +139,8 @@ func table() []row {
 			unset: "what the chat template shows", example: "hermes-json"},
 		{key: "models[].vad", flag: "vad", section: Models, commands: "serve batch transcribe", file: true, parse: detector,
 			help: "`file` of the Silero detector that tells recognisers what is speech", unset: "a built-in one, by energy", example: "silero-v6.2.0-ggml.bin"},
+		{key: "models[].lexicon", flag: "lexicon", section: Models, commands: "serve say", file: true, parse: lexicon,
+			help: "`file` of words and how voices say them: PLS, JSON, or a word and its phonemes a line", unset: "none", example: "names.pls"},
 		{key: "models[].adapters", section: Models, file: true, example: "{sql: adapters/sql.gguf}",
 			help: "LoRA adapters by name, GGUF files or folders as PEFT writes them; requests call the model NAME:ADAPTER"},
 		{key: "models[].adapter_scales", section: Models, in: between(-100, 100), unset: "1", example: "{sql: 0.5}",
@@ -343,6 +345,14 @@ func toolFormat(s string) (string, error) {
 
 // quantization is what weights are quantised to when they are loaded.
 func quantization(s string) (string, error) { return strings.ToLower(s), quantize.Check(s) }
+
+func lexicon(s string) (string, error) {
+	if s == "" {
+		return s, nil
+	}
+	_, err := engine.OpenLexicon(s)
+	return s, err
+}
 
 func detector(s string) (string, error) {
 	_, err := transcribe.OpenDetector(s)

@@ -1,0 +1,215 @@
+package g2p
+
+import (
+	"strings"
+	"unicode"
+)
+
+// A kind of abbreviation says where it is one.
+type abbreviationKind int
+
+const (
+	beforeName abbreviationKind = iota // its stop never ends a sentence
+	counted                            // before a number
+	street                             // behind a name
+	state                              // behind a comma
+	anywhere                           // where a full stop follows
+)
+
+type abbreviation struct {
+	full string
+	kind abbreviationKind
+}
+
+// abbreviations are said in full where a full stop follows, by their small letters.
+var abbreviations = func() map[string][]abbreviation {
+	out := map[string][]abbreviation{}
+	for kind, list := range [...]string{
+		beforeName: `mr Mister, mrs Missus, ms Miz, dr Doctor, prof Professor, st Saint, gen General, sen Senator, rep Representative, gov Governor, capt Captain, lt Lieutenant, col Colonel,
+			sgt Sergeant, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
+		counted: `p page, pp pages, no number, nos numbers, vol volume, vols volumes, ch chapter, chap chapter, fig figure, figs figures, eq equation, eqs equations, sec section, secs sections, art article,
+			ext extension, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines`,
+		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, cir Circle`,
+		anywhere: `jr Junior, sr Senior, esq Esquire, etc et cetera, vs versus, approx approximately, dept department, inc Incorporated, ltd Limited, corp Corporation, co Company, bros Brothers, assn Association,
+			univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors,
+			jan January, feb February, mar March, apr April, jun June, jul July, aug August, sept September, sep September, oct October, nov November, dec December,
+			mon Monday, tue Tuesday, tues Tuesday, wed Wednesday, thu Thursday, thur Thursday, thurs Thursday, fri Friday, sat Saturday, sun Sunday, e.g for example, i.e that is, a.k.a also known as, p.s P S`,
+		state: `ala Alabama, ariz Arizona, ark Arkansas, calif California, colo Colorado, conn Connecticut, del Delaware, fla Florida, ga Georgia, ill Illinois, ind Indiana, kan Kansas, ky Kentucky, la Louisiana,
+			md Maryland, mass Massachusetts, mich Michigan, minn Minnesota, miss Mississippi, mo Missouri, mont Montana, neb Nebraska, nev Nevada, okla Oklahoma, ore Oregon, pa Pennsylvania, penn Pennsylvania, tenn Tennessee, tex Texas, va Virginia, vt Vermont, wash Washington, wis Wisconsin, wyo Wyoming`,
+	} {
+		for entry := range strings.SplitSeq(list, ",") {
+			short, full, _ := strings.Cut(strings.TrimSpace(entry), " ")
+			out[short] = append(out[short], abbreviation{full, abbreviationKind(kind)})
+		}
+	}
+	return out
+}()
+
+// unstopped are abbreviations said in full without a full stop too.
+var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately"}
+
+// words that may also be said as they stand, with a small letter: not at a
+// sentence's end.
+var ordinary = set(`no sun sat mar wed mon fri sec art app max min c v l p est ed co al sen gen col rep mt ft hon rev ill mass miss wash ore ind pa ma la mo del fig par op pres temp jan jun adm det`)
+
+// starters begin sentences, so that a capital behind a stop is no name.
+var starters = set(`the it he she we they i this that these those a an in on at but and so then there when if as my your his her our their what who how why where is was are do does did no yes you`)
+
+// abbreviated reads an abbreviation of k bytes, with what stands after it.
+func (s *scanner) abbreviated(w string, k int, after string) bool {
+	if !strings.HasPrefix(after, ".") {
+		return s.unstopped(w, k, after)
+	}
+	next := strings.TrimLeft(after[1:min(len(after), 24)], " ")
+	first := firstRune(next)
+	digit := first >= '0' && first <= '9'
+	upper := unicode.IsUpper(first)
+	name := upper && !starters[strings.ToLower(next[:wordLen(next)])]
+	small := w == strings.ToLower(w)
+	if len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" && upper && strings.HasPrefix(after, ". ") {
+		if d := directions[w]; d != "" && streetAhead().MatchString(next) {
+			s.put([]string{d}, k+1)
+		} else {
+			s.put([]string{"!" + w}, k+1) // J. Smith
+		}
+		return true
+	}
+	if w == "v" && name && s.afterName() {
+		s.put([]string{"versus"}, k+1) // Roe v. Wade
+		return true
+	}
+	for _, a := range abbreviations[strings.ToLower(w)] {
+		stop := upper || next == ""
+		switch a.kind {
+		case beforeName:
+			if small || !name && !(upper && !s.afterName()) && !strings.HasPrefix(next, "and ") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.houseNumber() {
+				continue
+			}
+			stop = false
+		case counted:
+			if roman := next[:wordLen(next)]; !digit && !(upper && len(w) > 1 && romanNumber(roman) > 0) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) || len(w) == 1 && !small {
+				continue
+			}
+			stop = false
+		case street:
+			if small || !s.afterName() && !s.houseNumber() {
+				continue
+			}
+			stop = upper && !name || next == ""
+		case state:
+			if small || !s.afterComma() && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
+				continue
+			}
+			stop = upper && starters[strings.ToLower(next[:wordLen(next)])] || next == ""
+		case anywhere:
+			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
+				continue
+			}
+			if strings.Contains(" cf viz tel ", " "+strings.ToLower(w)+" ") {
+				stop = false
+			}
+		}
+		n := k + 1
+		if stop {
+			n = k // it ends the sentence as well
+		}
+		s.put(strings.Fields(a.full), n)
+		return true
+	}
+	return false
+}
+
+func (s *scanner) unstopped(w string, k int, after string) bool {
+	switch {
+	case w == "w" && strings.HasPrefix(after, "/"):
+		if strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])) {
+			s.put([]string{"without"}, k+2)
+			s.space()
+			return true
+		}
+		if r := firstRune(after[1:]); r == ' ' || unicode.IsLetter(r) {
+			s.put([]string{"with"}, k+1)
+			s.space()
+			return true
+		}
+		return false
+	case w == "v" && s.afterName() && strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])):
+		s.put([]string{"versus"}, k)
+		return true
+	case w == "Dr" && s.afterName() && !(strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:]))):
+		s.put([]string{"Drive"}, k)
+		return true
+	}
+	if d := compass[w]; d != "" && (streetEnds[s.lastWord()] || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
+		s.put([]string{d}, k)
+		return true
+	}
+	if full, ok := unstopped[w]; ok {
+		s.put(strings.Fields(full), k)
+		return true
+	}
+	return false
+}
+
+var dayParts = set("morning afternoon evening night nights mornings")
+
+var directions = map[string]string{"N": "North", "S": "South", "E": "East", "W": "West"}
+
+var compass = map[string]string{"NW": "northwest", "NE": "northeast", "SW": "southwest", "SE": "southeast"}
+
+var streetEnds = set(`street avenue road boulevard drive lane court place square way parkway`)
+
+var streetAhead = lazy(`^(?:[A-Z0-9]\w+ ){0,2}(?:[A-Z0-9]\w+ )(?:St|Ave|Rd|Blvd|Dr|Ln|Street|Avenue|Road|Drive|Lane)`)
+
+// afterName reports whether the word before has a capital: Main St.
+func (s *scanner) afterName() bool {
+	n := len(s.out)
+	return n > 0 && s.out[n-1].Kind == Word && s.out[n-1].Text != "" && unicode.IsUpper(firstRune(s.out[n-1].Text)) && s.out[n-1].End+1 >= s.i
+}
+
+// houseNumber reports whether a number stands one to three words back, with names
+// between.
+func (s *scanner) houseNumber() bool {
+	for k := len(s.out) - 1; k >= 0 && k >= len(s.out)-4; k-- {
+		t := s.out[k]
+		if t.Kind != Word || t.Text == "" {
+			return false
+		}
+		if c := s.text[t.Start]; c >= '0' && c <= '9' {
+			return true
+		}
+		if !unicode.IsUpper(firstRune(t.Text)) {
+			return false
+		}
+	}
+	return false
+}
+
+func (s *scanner) afterComma() bool {
+	n := len(s.out)
+	return n > 0 && s.out[n-1].Kind == Punctuation && s.out[n-1].Phonemes == ","
+}
+
+// weekday reports whether Sun. is a day: next to a number, a comma, another day or
+// a preposition of time.
+func (s *scanner) weekday(next rune) bool {
+	return next >= '0' && next <= '9' || strings.Contains(" on and to or every next last this saturday friday ", " "+s.lastWord()+" ") && s.lastWord() != ""
+}
+
+// initials reads letters with full stops between them.
+func (s *scanner) initials(m string) {
+	name := strings.ToLower(strings.TrimSuffix(m, "."))
+	if a, ok := abbreviations[name]; ok {
+		s.put(strings.Fields(a[0].full), len(m))
+		return
+	}
+	n := len(m)
+	var words []string
+	if letters := strings.ReplaceAll(m, ".", ""); letters != "" {
+		words = []string{"!" + strings.ToUpper(letters)}
+	}
+	if strings.TrimSpace(s.text[s.i+n:min(len(s.text), s.i+n+8)]) == "" && s.i+n+8 >= len(s.text) {
+		n-- // the stop ends the text as well
+	}
+	s.put(words, n)
+}

@@ -1,0 +1,161 @@
+package g2p
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Fractions, ratios, powers and the signs between numbers.
+var arithmetic = []pattern{
+	{re(`24/7`), func(m []string, s *scanner) []string { return []string{"twenty", "four", "seven"} }},
+	{re(`50[-–/]50`), func(m []string, s *scanner) []string { return []string{"fifty", "fifty"} }},
+	// 9.8/10
+	{re(`(\d+\.\d+)/(\d{1,4})`), func(m []string, s *scanner) []string {
+		return join(decimal(m[1], s.accent), []string{"out", "of"}, cardinal(m[2], s.accent))
+	}},
+	{re(`(?:(\d{1,3})\s)?(\d{1,3})[/⁄](\d{1,3})`), func(m []string, s *scanner) []string {
+		return join(fraction(m[1], m[2], m[3], s.accent), s.unitAfter(m[1] == "" && atoi(m[2]) < atoi(m[3])))
+	}},
+	{re(`(\d{1,3})?\s?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])`), func(m []string, s *scanner) []string {
+		n, d, _ := strings.Cut(vulgar[firstRune(m[2])], "/")
+		return join(fraction(m[1], n, d, s.accent), s.unitAfter(m[1] == ""))
+	}},
+	// 3:1
+	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
+		out := join(decimal(m[1], s.accent), []string{"to"}, decimal(m[2], s.accent))
+		if m[3] != "" {
+			out = join(out, []string{"to"}, decimal(m[3], s.accent))
+		}
+		return out
+	}},
+	// 1.5e-3
+	{re(`([-−])?(\d+(?:\.\d+)?)[eE]([-−+])?(\d{1,3})`), func(m []string, s *scanner) []string {
+		return join(minus(m[1]), decimal(m[2], s.accent), strings.Fields("times ten to the power of"), minus(strings.Trim(m[3], "+")), cardinal(m[4], s.accent))
+	}},
+}
+
+var vulgar = map[rune]string{'½': "1/2", '⅓': "1/3", '⅔': "2/3", '¼': "1/4", '¾': "3/4", '⅕': "1/5", '⅖': "2/5", '⅗': "3/5", '⅘': "4/5", '⅙': "1/6", '⅚': "5/6", '⅛': "1/8", '⅜': "3/8", '⅝': "5/8", '⅞': "7/8"}
+
+// fraction says n over d, with whole in front if there is one.
+func fraction(whole, n, d string, accent Accent) []string {
+	den := atoi(d)
+	if den < 2 || whole != "" && atoi(n) >= den {
+		if whole != "" {
+			return nil
+		}
+		return join(cardinal(n, accent), []string{"over"}, cardinal(d, accent))
+	}
+	if whole == "" && (n == "9" && d == "11") {
+		return join(cardinal(n, accent), cardinal(d, accent))
+	}
+	var part []string
+	switch {
+	case den == 2:
+		part = []string{"half"}
+	case den == 4:
+		part = []string{"quarter"}
+	case den > 20 && den != 100 || atoi(n) > den:
+		return join(cardinal(n, accent), []string{"over"}, cardinal(d, accent))
+	default:
+		part = ordinal(cardinal(d, accent))
+	}
+	if atoi(n) != 1 {
+		if den == 2 {
+			part = []string{"halves"}
+		} else {
+			part = plural(part)
+		}
+	}
+	if whole == "" {
+		return join(cardinal(n, accent), part)
+	}
+	num := cardinal(n, accent)
+	if n == "1" {
+		num = []string{"a"}
+	}
+	return join(cardinal(whole, accent), []string{"and"}, num, part)
+}
+
+// raised are digits and signs of exponents.
+var raised = map[rune]rune{'⁰': '0', '¹': '1', '²': '2', '³': '3', '⁴': '4', '⁵': '5', '⁶': '6', '⁷': '7', '⁸': '8', '⁹': '9', '⁻': '-', '⁺': '+', 'ⁿ': 'n'}
+
+var caret = lazy(`^\^(?:\{?([-−+]?\d{1,9}|[A-Za-z])\}?)`)
+
+// power reads the exponent rest begins with: ^6, ⁻⁹. It returns its length.
+func power(rest string) (int, []string) {
+	n, exp := 0, ""
+	for n < len(rest) {
+		r, k := utf8.DecodeRuneInString(rest[n:])
+		d, ok := raised[r]
+		if !ok {
+			break
+		}
+		exp += string(d)
+		n += k
+	}
+	if n == 0 {
+		if rest == "" || rest[0] != '^' {
+			return 0, nil
+		}
+		m := caret().FindStringSubmatch(rest[:min(len(rest), 16)])
+		if m == nil {
+			return 0, nil
+		}
+		n, exp = len(m[0]), strings.Replace(m[1], "−", "-", 1)
+	}
+	switch digits := digitsOf(exp); {
+	case exp == "2":
+		return n, []string{"squared"}
+	case exp == "3":
+		return n, []string{"cubed"}
+	case digits == "":
+		return n, []string{"to", "the", "power", "of", "!" + strings.ToUpper(strings.Trim(exp, "+-"))}
+	case exp[0] == '-':
+		return n, join(strings.Fields("to the power of minus"), cardinal(digits, US))
+	default:
+		return n, join(strings.Fields("to the power of"), cardinal(digits, US))
+	}
+}
+
+// operators between numbers, and of comparisons anywhere, longest first. One that
+// needs a number behind it is marked so.
+var operators = []struct {
+	sign, say string
+	number    bool
+}{
+	{" - ", "minus", true}, {" − ", "minus", true}, {" – ", "to", true}, {"–", "to", true}, {"—", "to", true}, {"-", "to", true}, {" + ", "plus", true}, {"+", "plus", true},
+	{" = ", "equals", false}, {"=", "equals", true}, {" × ", "times", true}, {"×", "times", true}, {" * ", "times", true}, {"*", "times", true}, {" · ", "times", true}, {"·", "times", true},
+	{" ÷ ", "divided by", true}, {"÷", "divided by", true}, {" / ", "divided by", true}, {" x ", "by", true},
+}
+
+// operator reads a power, then an operator before a number. Behind what is no
+// number itself a dash is none.
+func (s *scanner) operator(number bool) {
+	if n, words := power(s.text[s.i:]); n > 0 {
+		s.space()
+		s.matchEnd = s.i + n
+		words = append(words, s.unitAfter(false)...)
+		s.put(words, s.matchEnd-s.i)
+	}
+	rest := s.text[s.i:]
+	if sign := strings.TrimPrefix(rest[:min(len(rest), 4)], " "); sign == "" || !strings.ContainsRune("-−–—+=×*·÷/x", firstRune(sign)) {
+		return
+	}
+	for _, o := range operators {
+		after, ok := strings.CutPrefix(rest, o.sign)
+		if !ok || after == "" || !number && (o.sign[0] != ' ' || o.say == "to") {
+			continue
+		}
+		if r := firstRune(after); !o.number || r >= '0' && r <= '9' || strings.ContainsRune("$£€¥π√", r) {
+			s.space()
+			s.put(strings.Fields(o.say), len(o.sign))
+			s.space()
+			return
+		}
+	}
+}
+
+// comparisons are signs of two characters.
+var comparisons = []struct{ sign, say string }{
+	{">=", "greater than or equal to"}, {"<=", "less than or equal to"}, {"!=", "is not equal to"}, {"==", "equals"}, {"+/-", "plus or minus"}, {"=>", "to"}, {"->", "to"}, {"&&", "and"},
+}

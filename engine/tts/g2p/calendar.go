@@ -1,0 +1,239 @@
+package g2p
+
+import "strings"
+
+// Dates, times and centuries.
+
+const monthNames = `Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?\.?|July?\.?|Aug(?:ust|\.)?|Sept?(?:ember|\.)?|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?`
+
+const dayNames = `Mon(?:day|\.)?|Tue(?:s?\.?|sday)|Wed(?:nesday|\.)?|Thu(?:r?s?\.?|rsday)|Fri(?:day|\.)?|Sat(?:urday|\.)?|Sun(?:day|\.)?`
+
+const dash = `\s?[-–—]\s?`
+
+var months = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
+
+var weekdays = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
+
+// month returns the full name of month 1 to 12, or of a name that may be cut.
+func month(s string) string {
+	if n := atoi(s); n >= 1 && n <= 12 {
+		return months[n-1]
+	}
+	return fullName(s, months)
+}
+
+func fullName(s string, of []string) string {
+	for _, m := range of {
+		if len(s) >= 3 && strings.HasPrefix(m, s[:3]) {
+			return m
+		}
+	}
+	return ""
+}
+
+var calendar = []pattern{
+	// 2024-03-05T14:30:00Z
+	{re(`(\d{4}-\d\d-\d\d)[T ](\d\d):([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?:(Z)|([+-])(\d\d):?(\d\d))?`), func(m []string, s *scanner) []string {
+		out := isoDate(m[1], s.accent)
+		if out == nil || atoi(m[2]) > 24 {
+			return nil
+		}
+		out = join(out, clock(m[2], m[3]))
+		switch {
+		case m[4] != "":
+			out = append(out, "!UTC")
+		case m[5] != "":
+			out = join(out, []string{"!UTC", map[string]string{"+": "plus", "-": "minus"}[m[5]]}, cardinal(strings.TrimPrefix(m[6], "0"), s.accent))
+			if m[7] != "00" {
+				out = append(out, cardinal(m[7], s.accent)...)
+			}
+		}
+		return out
+	}},
+	{re(`\d{4}-\d\d-\d\d`), func(m []string, s *scanner) []string { return isoDate(m[0], s.accent) }},
+	// 3:05 pm, 15:30, 1:02:03
+	{re(`(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?:\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?))?`), sayTime},
+	{re(`(\d{1,2})h([0-5]\d)`), func(m []string, s *scanner) []string {
+		if atoi(m[1]) > 24 {
+			return nil
+		}
+		return clock(m[1], m[2])
+	}},
+	// 9–5pm
+	{re(`(1[0-2]|[1-9])` + dash + `(1[0-2]|[1-9])\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?)`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"to"}, cardinal(m[2], s.accent), []string{strings.ToUpper(m[3]), "M"})
+	}},
+	{re(`(1[0-2]|[1-9])\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?)`), func(m []string, s *scanner) []string {
+		return append(cardinal(m[1], s.accent), strings.ToUpper(m[2]), "M")
+	}},
+	// 3/5/2024: month first in the US, day first in Britain
+	{re(`(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})`), func(m []string, s *scanner) []string {
+		mon, day := m[1], m[2]
+		if s.accent == British && atoi(day) <= 12 || atoi(mon) > 12 {
+			mon, day = day, mon
+		}
+		return dayOf(mon, day, m[3], s.accent)
+	}},
+	// 05.03.2024: day first wherever dots are written
+	{re(`(\d{1,2})\.(\d{1,2})\.(\d{4})`), func(m []string, s *scanner) []string { return dayOf(m[2], m[1], m[3], s.accent) }},
+	// 5 March 2024, 5th of March, 3–5 May
+	{re(`(\d{1,2})(?:st|nd|rd|th)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?\s(?:of\s)?(` + monthNames + `)(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
+		if n := atoi(m[1]); n < 1 || n > 31 || atoi(m[2]) > 31 {
+			return nil
+		}
+		out := []string{"the"}
+		if s.lastWord() == "the" {
+			out = nil
+		}
+		out = join(out, ordinal(cardinal(strings.TrimLeft(m[1], "0"), US)))
+		if m[2] != "" {
+			out = join(out, []string{"to"}, ordinal(cardinal(strings.TrimLeft(m[2], "0"), US)))
+		}
+		out = append(out, "of", month(m[3]))
+		if m[4] != "" {
+			out = append(out, year(m[4], s.accent)...)
+		}
+		return out
+	}},
+	// 1990s, '80s, class of '99
+	{re(`['’]?(\d{1,2})?(\d0)['’]?s`), func(m []string, s *scanner) []string {
+		if m[1] == "" {
+			return plural(cardinal(m[2], s.accent))
+		}
+		return plural(year(m[1]+m[2], s.accent))
+	}},
+	{re(`['’](\d{2})`), func(m []string, s *scanner) []string {
+		if !strings.Contains(" of summer class since in from to and ", " "+s.lastWord()+" ") {
+			return nil
+		}
+		return shortYear(m[1], s.accent)
+	}},
+	// 2019-20
+	{re(`((?:1[1-9]|20)\d\d)[-–](\d\d)`), func(m []string, s *scanner) []string {
+		if atoi(m[2]) <= atoi(m[1][2:]) {
+			return nil
+		}
+		return join(year(m[1], s.accent), []string{"to"}, shortYear(m[2], s.accent))
+	}},
+}
+
+var namedDates = []pattern{
+	// Sat. 5 May, Mon–Fri
+	{re(`(` + dayNames + `)[-–](` + dayNames + `)`), func(m []string, s *scanner) []string {
+		return []string{fullName(m[1], weekdays), "to", fullName(m[2], weekdays)}
+	}},
+	{re(`(` + monthNames + `)[-–](` + monthNames + `)`), func(m []string, s *scanner) []string {
+		return []string{month(m[1]), "to", month(m[2])}
+	}},
+	{re(dayNames), func(m []string, s *scanner) []string {
+		after := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)], ", ")
+		if len(m[0]) > 5 || after == "" || after[0] < '0' || after[0] > '9' && fullName(after, months) == "" {
+			return nil
+		}
+		return []string{fullName(m[0], weekdays)}
+	}},
+	// March 5, 2024; Mar. 3–5
+	{re(`(` + monthNames + `)\s(\d{1,2})(?:st|nd|rd|th)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
+		if n := atoi(m[2]); n < 1 || n > 31 || atoi(m[3]) > 31 {
+			return nil
+		}
+		out := append([]string{month(m[1])}, ordinal(cardinal(strings.TrimLeft(m[2], "0"), US))...)
+		if m[3] != "" {
+			out = join(out, []string{"to"}, ordinal(cardinal(strings.TrimLeft(m[3], "0"), US)))
+		}
+		if m[4] != "" {
+			out = append(out, year(m[4], s.accent)...)
+		}
+		return out
+	}},
+	{re(`(` + monthNames + `),?\s(\d{4})`), func(m []string, s *scanner) []string {
+		return append([]string{month(m[1])}, year(m[2], s.accent)...)
+	}},
+	{re(`(AD|A\.D\.|CE|BCE)\s(\d{1,4})`), func(m []string, s *scanner) []string {
+		return append([]string{"!" + strings.ReplaceAll(m[1], ".", "")}, year(m[2], s.accent)...)
+	}},
+}
+
+func isoDate(text string, accent Accent) []string {
+	return dayOf(text[5:7], text[8:10], text[:4], accent)
+}
+
+// dayOf is date, or nil if there is no such day.
+func dayOf(mon, day, yr string, accent Accent) []string {
+	if atoi(mon) < 1 || atoi(mon) > 12 || atoi(day) < 1 || atoi(day) > 31 {
+		return nil
+	}
+	return date(month(mon), day, yr, accent)
+}
+
+func date(mon, day, yr string, accent Accent) []string {
+	d := ordinal(cardinal(strings.TrimLeft(day, "0"), US))
+	out := join([]string{mon}, d)
+	if accent == British {
+		out = join([]string{"the"}, d, []string{"of", mon})
+	}
+	switch len(yr) {
+	case 4:
+		out = append(out, year(yr, accent)...)
+	case 2:
+		out = append(out, shortYear(yr, accent)...)
+	}
+	return out
+}
+
+// shortYear says the last two digits of a year: oh five.
+func shortYear(s string, accent Accent) []string {
+	if s[0] == '0' {
+		return []string{"oh", ones[s[1]-'0']}
+	}
+	return cardinal(s, accent)
+}
+
+// clock says a time of 24 hours.
+func clock(hour, minute string) []string {
+	h, min := atoi(hour), atoi(minute)
+	out := below(h, false)
+	switch {
+	case min == 0 && h >= 1 && h <= 12:
+		return append(out, "o'clock")
+	case min == 0:
+		return append(out, "hundred")
+	case min < 10:
+		return append(out, "oh", ones[min])
+	}
+	return append(out, below(min, false)...)
+}
+
+// proportions are words before which 5:10 is no time.
+var proportions = set("ratio odds scale aspect proportion proportions")
+
+func sayTime(m []string, s *scanner) []string {
+	h, min := atoi(m[1]), atoi(m[2])
+	for k := 1; k <= 10; k++ {
+		if proportions[s.wordBack(k)] {
+			return nil
+		}
+	}
+	if h > 24 {
+		return nil
+	}
+	out := below(h, false)
+	switch {
+	case m[3] != "":
+		sec := atoi(m[3])
+		out = append(out, one(m[1], "hour", "hours"))
+		out = append(append(out, below(min, false)...), one(strings.TrimPrefix(m[2], "0"), "minute", "minutes"), "and")
+		out = append(append(out, below(sec, false)...), one(strings.TrimPrefix(m[3], "0"), "second", "seconds"))
+	case m[4] == "":
+		return clock(m[1], m[2])
+	case min == 0:
+	case min < 10:
+		out = append(out, "oh", ones[min])
+	default:
+		out = append(out, below(min, false)...)
+	}
+	if m[4] != "" {
+		out = append(out, strings.ToUpper(m[4]), "M")
+	}
+	return out
+}

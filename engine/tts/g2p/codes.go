@@ -1,0 +1,167 @@
+package g2p
+
+import "strings"
+
+// Strings of digits that are no quantities: telephone numbers, ISBNs, addresses
+// of machines, versions, serial numbers.
+var codes = []pattern{
+	// +44 20 7946 0958, +1 (555) 123-4567
+	{re(`\+(\d{1,3})((?:[ .-]?\(?\d{1,5}\)?){1,6})`), func(m []string, s *scanner) []string {
+		if n := len(digitsOf(m[0])); n < 7 || n > 15 {
+			return nil
+		}
+		return join([]string{"plus"}, digits(m[1]), []string{","}, groupsOf(m[2]))
+	}},
+	// 1-800-555-0199
+	{re(`1([-. ])(\d{3})[-. ](\d{3})[-. ](\d{4})`), func(m []string, s *scanner) []string {
+		area := digits(m[2])
+		if strings.HasSuffix(m[2], "00") {
+			area = cardinal(m[2], US)
+		}
+		return join([]string{"one"}, area, []string{","}, digits(m[3]), []string{","}, digits(m[4]))
+	}},
+	// (555) 123-4567, 020 7946 0958
+	{re(`\(?(\d{3})\)?[ .-]?(\d{3})[.-](\d{4})|\(?(0\d{2,4})\)?[ -](\d{3,4})[ -](\d{3,4})`), func(m []string, s *scanner) []string {
+		return groupsOf(strings.Join(m[1:], " "))
+	}},
+	{re(`(\d{3})-(\d{4})`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
+	// card and social security numbers
+	{re(`\d{4}([ -])\d{4}[ -]\d{4}[ -]\d{4}|\d{3}-\d{2}-\d{4}|\d(?:-\d){2,8}`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
+	// 1.234.567,89
+	{re(`\d{1,3}(?:\.\d{3})+,\d{1,9}`), func(m []string, s *scanner) []string {
+		if strings.ContainsAny(s.text[s.matchEnd:min(len(s.text), s.matchEnd+4)], currencyMarks) {
+			return nil
+		}
+		return decimal(strings.Replace(strings.ReplaceAll(m[0], ".", ""), ",", ".", 1), s.accent)
+	}},
+	// 192.168.0.1, 10.0.0.0/8, 127.0.0.1:8080
+	{re(`(\d{1,3}(?:\.\d{1,3}){3})(?:/(\d{1,2}))?(?::(\d{2,5}))?`), func(m []string, s *scanner) []string {
+		out := between(m[1], "dot", s.accent)
+		if m[2] != "" {
+			out = join(out, []string{"slash"}, cardinal(m[2], s.accent))
+		}
+		if m[3] != "" {
+			out = join(out, []string{"colon"}, inPairs(m[3], s.accent))
+		}
+		return out
+	}},
+	dotted, version,
+	// digits after a word that wants them one by one, or in pairs
+	{re(`\d{2,10}`), func(m []string, s *scanner) []string {
+		w, after := s.lastWord(), firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
+		switch {
+		case spelledNumbers[w] && len(m[0]) >= 3, (w == "call" || w == "dial" || w == "dialed") && len(m[0]) >= 3 && (after < 'a' || after > 'z'):
+			return digits(m[0])
+		case pairedNumbers[w] && (len(m[0]) == 3 || len(m[0]) == 4):
+			return inPairs(m[0], s.accent)
+		}
+		return nil
+	}},
+	// 3PO, 4B
+	{re(`(\d{1,3})([A-Z]{1,3})`), func(m []string, s *scanner) []string {
+		if _, ok := units[m[2]]; ok || m[2] == "M" {
+			return nil
+		}
+		return append(cardinal(m[1], s.accent), "!"+m[2])
+	}},
+}
+
+// Versions: 1.2.3 and v1.2.3; v2 and v2.5.
+var (
+	dotted = pattern{re(`(?:[vV])?(\d+(?:\.\d+){2,})`), func(m []string, s *scanner) []string {
+		out := between(m[1], "point", s.accent)
+		if m[0][0] == 'v' || m[0][0] == 'V' {
+			out = join([]string{"version"}, out)
+		}
+		return out
+	}}
+	version = pattern{re(`[vV](\d+(?:\.\d+)?)`), func(m []string, s *scanner) []string {
+		return join([]string{"version"}, between(m[1], "point", s.accent))
+	}}
+)
+
+var namedCodes = []pattern{
+	dotted, version,
+	{re(`(ISBN|ISSN|DOI)(?:-1[03])?:?\s?([\dX][\dX-]{7,16})`), func(m []string, s *scanner) []string {
+		return join([]string{"!" + m[1]}, groupsOf(m[2]))
+	}},
+	{re(`([A-Z]{2}),?\s(\d{5})(?:-(\d{4}))?`), func(m []string, s *scanner) []string {
+		if !states[m[1]] {
+			return nil
+		}
+		return join([]string{"!" + m[1]}, groupsOf(m[2]+" "+m[3]))
+	}},
+	{re(`I-(\d{1,3})`), func(m []string, s *scanner) []string { return join([]string{"I"}, inPairs(m[1], s.accent)) }},
+	{re(`(?:localhost):(\d{2,5})`), func(m []string, s *scanner) []string {
+		return join([]string{"localhost", "colon"}, inPairs(m[1], s.accent))
+	}},
+	// CO2, H₂SO₄, A1B2C3, MP3, FY2024
+	{re(`[A-Z]{1,4}[0-9₀-₉][0-9A-Z₀-₉]{0,15}|[A-Z][a-z]?[₀-₉][0-9A-Za-z₀-₉]{0,15}`), func(m []string, s *scanner) []string { return serial(m[0], s.accent) }},
+}
+
+// spelledNumbers are words whose numbers are read digit by digit, pairedNumbers
+// those whose numbers of three or four digits are read in pairs.
+var (
+	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial`)
+	pairedNumbers  = set(`flight boeing airbus room suite route highway interstate bus apartment gate`)
+	states         = set(`AL AK AZ AR CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA RI SC SD TN TX UT VA VT WA WI WV WY`)
+)
+
+// groupsOf says digits one by one, with a comma between the groups.
+func groupsOf(s string) []string {
+	var out []string
+	for _, group := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" -.()", r) }) {
+		if len(out) > 0 {
+			out = append(out, ",")
+		}
+		for _, r := range group {
+			if r == 'X' {
+				out = append(out, "!X")
+			} else {
+				out = append(out, ones[r-'0'])
+			}
+		}
+	}
+	return out
+}
+
+// inPairs says up to four digits as houses and flights are: three seventy, one oh
+// one, fifteen forty nine.
+func inPairs(s string, accent Accent) []string {
+	n := atoi(s)
+	switch {
+	case len(s) == 3 && n%100 != 0 && s[0] != '0':
+		return append([]string{ones[n/100]}, shortYear(s[1:], accent)...)
+	case len(s) == 4 && n%1000 != 0 && s[0] != '0':
+		return year(s, accent)
+	}
+	return cardinal(s, accent)
+}
+
+// serial says runs of capitals as letters and runs of digits as numbers.
+func serial(s string, accent Accent) []string {
+	s = strings.Map(func(r rune) rune {
+		if r >= '₀' && r <= '₉' {
+			return r - '₀' + '0'
+		}
+		return r
+	}, s)
+	var out []string
+	for i := 0; i < len(s); {
+		digit := s[i] <= '9'
+		j := i
+		for j < len(s) && (s[j] <= '9') == digit {
+			j++
+		}
+		switch run := s[i:j]; {
+		case !digit:
+			out = append(out, "!"+strings.ToUpper(run))
+		case len(run) > 4:
+			out = append(out, digits(run)...)
+		default:
+			out = append(out, inPairs(run, accent)...)
+		}
+		i = j
+	}
+	return out
+}

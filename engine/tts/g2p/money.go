@@ -1,0 +1,169 @@
+package g2p
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A currency has names of one and several of its units and of their hundredths.
+type currency [4]string
+
+var currencies = map[string]currency{
+	"$": {"dollar", "dollars", "cent", "cents"},
+	"£": {"pound", "pounds", "penny", "pence"},
+	"€": {"euro", "euros", "cent", "cents"},
+	"¥": {"yen", "yen", "sen", "sen"},
+	"₹": {"rupee", "rupees", "paisa", "paise"},
+	"₩": {"won", "won", "jeon", "jeon"},
+	"₽": {"ruble", "rubles", "kopek", "kopeks"},
+	"₺": {"lira", "lira", "kurus", "kurus"},
+	"₿": {"bitcoin", "bitcoin", "", ""},
+	"₫": {"dong", "dong", "hao", "hao"},
+	"₦": {"naira", "naira", "kobo", "kobo"},
+	"₱": {"peso", "pesos", "centavo", "centavos"},
+	"฿": {"baht", "baht", "satang", "satang"},
+	"₪": {"shekel", "shekels", "agora", "agorot"},
+	"₴": {"hryvnia", "hryvnias", "kopek", "kopeks"},
+
+	"US$": {"US dollar", "US dollars", "cent", "cents"}, "USD": {"US dollar", "US dollars", "cent", "cents"},
+	"A$": {"Australian dollar", "Australian dollars", "cent", "cents"}, "AU$": {"Australian dollar", "Australian dollars", "cent", "cents"}, "AUD": {"Australian dollar", "Australian dollars", "cent", "cents"},
+	"C$": {"Canadian dollar", "Canadian dollars", "cent", "cents"}, "CA$": {"Canadian dollar", "Canadian dollars", "cent", "cents"}, "CAD": {"Canadian dollar", "Canadian dollars", "cent", "cents"},
+	"NZ$": {"New Zealand dollar", "New Zealand dollars", "cent", "cents"}, "NZD": {"New Zealand dollar", "New Zealand dollars", "cent", "cents"},
+	"HK$": {"Hong Kong dollar", "Hong Kong dollars", "cent", "cents"}, "HKD": {"Hong Kong dollar", "Hong Kong dollars", "cent", "cents"},
+	"S$": {"Singapore dollar", "Singapore dollars", "cent", "cents"}, "SGD": {"Singapore dollar", "Singapore dollars", "cent", "cents"},
+	"R$": {"real", "reais", "centavo", "centavos"}, "BRL": {"Brazilian real", "Brazilian reais", "centavo", "centavos"},
+	"EUR": {"euro", "euros", "cent", "cents"}, "GBP": {"pound", "pounds", "penny", "pence"}, "JPY": {"yen", "yen", "sen", "sen"}, "INR": {"rupee", "rupees", "paisa", "paise"},
+	"CNY": {"yuan", "yuan", "fen", "fen"}, "RMB": {"yuan", "yuan", "fen", "fen"}, "KRW": {"won", "won", "jeon", "jeon"}, "MXN": {"Mexican peso", "Mexican pesos", "centavo", "centavos"},
+	"CHF": {"Swiss franc", "Swiss francs", "centime", "centimes"}, "SEK": {"Swedish krona", "Swedish kronor", "öre", "öre"}, "NOK": {"Norwegian krone", "Norwegian kroner", "öre", "öre"},
+	"DKK": {"Danish krone", "Danish kroner", "öre", "öre"}, "PLN": {"zloty", "zlotys", "grosz", "groszy"}, "RUB": {"ruble", "rubles", "kopek", "kopeks"}, "TRY": {"lira", "lira", "kurus", "kurus"},
+	"ZAR": {"rand", "rand", "cent", "cents"}, "BTC": {"bitcoin", "bitcoin", "", ""},
+}
+
+// currencySigns stand before or behind an amount, and currencyCodes too.
+const (
+	currencyMarks = "$£€¥₹₩₽₺₿₫₦₱฿₪₴"
+	currencySigns = "[" + currencyMarks + "]"
+)
+
+var currencyCodes = func() string {
+	var codes []string
+	for c := range currencies {
+		if len(c) == 3 && c[2] != '$' && c[0] < 0x80 {
+			codes = append(codes, c)
+		}
+	}
+	slices.Sort(codes)
+	return strings.Join(codes, "|")
+}()
+
+const (
+	dollars = `(?:US|AU?|CA?|NZ|HK|S|R)\$`
+	amount  = `\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?|\.\d+`
+	scale   = `(?:[ -]?(thousand|million|billion|trillion)\b|\s?(k|K|M|B|T|bn|m|mn|mm|tn)\b)?`
+)
+
+var money = []pattern{
+	// $5-10 million
+	{re(`(` + currencySigns + `)(` + amount + `)` + dash + currencySigns + `?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+		c := currencies[m[1]]
+		low, high := plainAmount(m[1], m[2]), plainAmount(m[1], m[3])
+		if strings.ContainsAny(low+high, ".") && m[4]+m[5] == "" {
+			return join(moneyWords(c, low, "", s), []string{"to"}, moneyWords(c, high, "", s))
+		}
+		out := join(decimal(low, s.accent), []string{"to"}, decimal(high, s.accent))
+		if mag := magnitude(m[4] + m[5]); mag != "" {
+			out = append(out, mag)
+		}
+		return append(out, strings.Fields(s.named1("", c[0], c[1]))...)
+	}},
+	// $1.2B, £5.99, €1.234,56
+	{re(`([-−])?(` + currencySigns + `)\s?([-−])?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+		return join(minus(m[1]+m[3]), moneyWords(currencies[m[2]], plainAmount(m[2], m[4]), m[5]+m[6], s))
+	}},
+	// 20 €, 5 USD, 50p
+	{func() func() *regexp.Regexp {
+		return re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|(?:` + currencyCodes + `)\b)`)
+	}(), func(m []string, s *scanner) []string {
+		return join(minus(m[1]), moneyWords(currencies[m[5]], plainAmount(m[5], m[2]), m[3]+m[4], s))
+	}},
+	{re(`(\d{1,3})p`), func(m []string, s *scanner) []string {
+		return append(cardinal(m[1], s.accent), one(m[1], "penny", "pence"))
+	}},
+	{re(`(\d{1,3})\s?¢`), func(m []string, s *scanner) []string {
+		return append(cardinal(m[1], s.accent), s.named1(m[1], "cent", "cents"))
+	}},
+}
+
+var namedMoney = []pattern{
+	{re(`(` + dollars + `|(?:` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+		sign := strings.TrimRight(m[1], " \u00a0\u202f")
+		return moneyWords(currencies[sign], plainAmount(sign, m[2]), m[3]+m[4], s)
+	}},
+}
+
+// plainAmount writes an amount with a point and no other mark. The last mark is
+// the decimal one if other marks stand before it or not three digits behind it.
+func plainAmount(sign, s string) string {
+	last := strings.LastIndexAny(s, ".,")
+	if last < 0 {
+		return s
+	}
+	whole, frac := s[:last], s[last+1:]
+	first := strings.IndexAny(s, ".,")
+	decimal := len(frac) != 3
+	switch {
+	case first != last:
+		decimal = s[first] != s[last]
+	case s[last] == '.':
+		decimal = decimal || sign != "€" && sign != "EUR" || whole == "0"
+	}
+	whole = digitsOf(whole)
+	if !decimal {
+		return whole + frac
+	}
+	return whole + "." + frac
+}
+
+var magnitudes = map[string]string{"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "mm": "million",
+	"B": "billion", "bn": "billion", "T": "trillion", "tn": "trillion"}
+
+func magnitude(s string) string {
+	if full, ok := magnitudes[s]; ok {
+		return full
+	}
+	return s
+}
+
+// moneyWords says an amount: 1.50 as one euro and fifty cents.
+func moneyWords(c currency, amount, mag string, s *scanner) []string {
+	whole, frac, _ := strings.Cut(amount, ".")
+	name := strings.Fields(s.named1(whole, c[0], c[1]))
+	if mag != "" {
+		return join(decimal(amount, s.accent), []string{magnitude(mag)}, strings.Fields(s.named1("", c[0], c[1])))
+	}
+	if len(frac) > 2 || c[2] == "" && frac != "" {
+		return join(decimal(amount, s.accent), strings.Fields(s.named1("", c[0], c[1])))
+	}
+	if len(frac) == 1 {
+		frac += "0"
+	}
+	cents := atoi(frac)
+	var out []string
+	if atoi(whole) > 0 || len(whole) > 9 || cents == 0 {
+		out = join(cardinal(whole, s.accent), name)
+		if cents > 0 && s.describes() {
+			return join(cardinal(whole, s.accent), []string{name[len(name)-1]}, below(cents, false))
+		}
+		if cents > 0 {
+			out = append(out, "and")
+		}
+	}
+	if cents > 0 {
+		out = join(out, below(cents, false), []string{c[3]})
+		if cents == 1 {
+			out[len(out)-1] = c[2]
+		}
+	}
+	return out
+}

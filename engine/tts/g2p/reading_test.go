@@ -1,0 +1,130 @@
+package g2p_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"quern/engine/tts/g2p"
+)
+
+// A reading is a line of testdata/reading: a text and the words that are heard, or
+// one word of it and its phonemes.
+type reading struct {
+	accent           g2p.Accent
+	text, word, want string
+}
+
+func (r *reading) String() string {
+	if r.word != "" {
+		return r.text + " / " + r.word
+	}
+	return r.text
+}
+
+// readings returns the lines of a file: "text => words", "text / word phonemes",
+// and, where phonemes is set, "word => phonemes". "gb " in front is British English.
+func readings(t *testing.T, path string, phonemes bool) []reading {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []reading
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "# ") {
+			continue
+		}
+		r := reading{}
+		rest, british := strings.CutPrefix(line, "gb ")
+		if british {
+			r.accent = g2p.British
+		}
+		switch text, want, ok := strings.Cut(rest+" ", " => "); {
+		case ok:
+			r.text, r.want = text, strings.TrimSpace(want)
+			if phonemes {
+				r.word = strings.ToLower(text)
+			}
+		default:
+			k := strings.LastIndex(rest, " / ")
+			f := strings.Fields(rest[k+1:])
+			if k < 0 || len(f) != 3 {
+				t.Fatalf("%s: %q is no case", path, line)
+			}
+			r.text, r.word, r.want = rest[:k], f[1], f[2]
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// heard returns what g makes of r, to be compared with what it should be.
+func (r *reading) heard(g *g2p.G2P) string {
+	tokens := g.Phonemize(r.text, r.accent)
+	if r.word == "" {
+		return words(tokens)
+	}
+	var found []string
+	for _, t := range tokens {
+		if strings.EqualFold(r.text[t.Start:t.End], r.word) || strings.EqualFold(t.Text, r.word) {
+			found = append(found, t.Phonemes)
+		}
+	}
+	return strings.Join(found, " ")
+}
+
+// words are the words that are heard: small letters, and capitals for those that
+// are spelled.
+func words(tokens []g2p.Token) string {
+	var out []string
+	for _, t := range tokens {
+		switch {
+		case t.Kind != g2p.Word:
+		case t.Source == g2p.Spelled:
+			for _, r := range strings.ReplaceAll(t.Text, "-", "") {
+				out = append(out, string(r))
+			}
+		default:
+			out = append(out, strings.ReplaceAll(t.Text, "-", " "))
+		}
+	}
+	return strings.ToLower(strings.Join(out, " "))
+}
+
+// TestReading holds what is read against the tables in testdata/reading.
+func TestReading(t *testing.T) {
+	g := open(t)
+	files, err := filepath.Glob("testdata/reading/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no tables", err)
+	}
+	total := 0
+	for _, path := range files {
+		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		t.Run(name, func(t *testing.T) {
+			list := readings(t, path, name == "words")
+			wrong := 0
+			for _, r := range list {
+				want := r.want
+				if r.word == "" {
+					want = strings.ToLower(strings.ReplaceAll(want, "-", " "))
+				}
+				if got := r.heard(g); got != want {
+					wrong++
+					t.Errorf("%v: got %q, want %q", &r, got, want)
+				}
+			}
+			total += len(list)
+			if wrong > 0 {
+				t.Error(fmt.Sprintf("%d of %d are wrong", wrong, len(list)))
+			}
+		})
+	}
+	if total < 600 {
+		t.Errorf("%d cases; the tables hold 600 at least", total)
+	}
+}

@@ -1,0 +1,103 @@
+package g2p
+
+import "strings"
+
+// monarchs are names a Roman numeral makes an ordinal of.
+var monarchs = set(`henry louis george elizabeth charles edward james william richard pope francis benedict john paul pius philip napoleon frederick catherine nicholas alexander peter leo gregory mary ivan
+	ferdinand innocent clement urban sixtus julius robert harald olaf gustav ramesses ramses ptolemy xerxes darius david baldwin margaret victoria albert joseph`)
+
+// numbered are words a Roman numeral follows, one letter long too.
+var numbered = set(`chapter part volume vol book act scene section appendix war bowl type phase class level grade article title figure table episode season stage mark column canto tome verse psalm
+	page pages section sections chapters parts element unit amendment quarter factor saturn`)
+
+var romanDigits = map[byte]int{'I': 1, 'V': 5, 'X': 10, 'L': 50, 'C': 100, 'D': 500, 'M': 1000}
+
+var romanForm = lazy(`^M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})$`)
+
+// romanNumber is the value of a numeral up to 3,999, in capitals or small letters,
+// or 0.
+func romanNumber(w string) int {
+	up := strings.ToUpper(w)
+	if w == "" || len(w) > 15 || w != up && w != strings.ToLower(w) || !romanForm().MatchString(up) {
+		return 0
+	}
+	n := 0
+	for i := range len(up) {
+		if v := romanDigits[up[i]]; i+1 < len(up) && v < romanDigits[up[i+1]] {
+			n -= v
+		} else {
+			n += v
+		}
+	}
+	return n
+}
+
+// numeral reads Roman numerals where what stands around says that they are:
+// Henry VIII, Chapter IV, Super Bowl LVIII, page xii, MCMXCIX.
+func (s *scanner) numeral(w, after string) []string {
+	if s.capitals {
+		return nil
+	}
+	stem, suffix := w, ""
+	if t := strings.TrimSuffix(w, "th"); t != w && romanNumber(t) > 3 && t == strings.ToUpper(t) {
+		stem, suffix = t, "th"
+	}
+	n := romanNumber(stem)
+	if n == 0 {
+		return nil
+	}
+	last := s.lastWord()
+	following := strings.ToLower(strings.TrimPrefix(after[:min(len(after), 24)], " "))
+	following = following[:wordLen(following)]
+	small := stem != strings.ToUpper(stem)
+	ordinary := below(n%1000, false)
+	if n >= 1000 {
+		ordinary = cardinal(decimalOf(n), US)
+	}
+	switch {
+	case suffix != "" || following == "century" && !small && len(stem) > 0 && n < 40:
+		return ordinal(ordinary)
+	case numbered[last]:
+		if w == "I" && verbsAfterI[following] || small && (len(stem) == 1 && stem != "v" && stem != "x" && stem != "i" || !s.pages(last)) {
+			return nil
+		}
+		if strings.Contains("CDLM", stem) && len(stem) == 1 || stem == "DC" || stem == "MD" || stem == "CD" {
+			return nil // Appendix C, Part D
+		}
+		return ordinary
+	case small:
+		return nil
+	case monarchs[last] && s.afterName():
+		if w == "I" && !(royal[s.wordBack(2)] || after == "" || strings.ContainsAny(after[:1], ".,;:")) || w == "I" && verbsAfterI[following] || strings.Contains("CDLMX", stem) && len(stem) == 1 {
+			return nil
+		}
+		return append([]string{"the"}, ordinal(ordinary)...)
+	case len(stem) >= 2 && n < 40 && s.afterName() && last != "i":
+		return ordinary
+	case len(stem) >= 4 && n >= 1000 && n < 2100:
+		return year(decimalOf(n), US)
+	case len(stem) >= 4:
+		return ordinary
+	}
+	return nil
+}
+
+// pages reports whether small numerals follow a word.
+func (s *scanner) pages(w string) bool {
+	return strings.Contains(" page pages section sections chapter verse act scene part ", " "+w+" ")
+}
+
+var royal = set("queen king emperor empress tsar czar pope prince saint")
+
+// verbsAfterI show that I is a pronoun: the part I liked.
+var verbsAfterI = set(`am was have had will would can could do did think know like liked want wanted need read wrote write love loved see saw said say ever just never always also really 'm 've 'd`)
+
+func decimalOf(n int) string {
+	var b [4]byte
+	i := len(b)
+	for ; n > 0; n /= 10 {
+		i--
+		b[i] = '0' + byte(n%10)
+	}
+	return string(b[i:])
+}

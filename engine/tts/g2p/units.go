@@ -1,0 +1,206 @@
+package g2p
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// units are singular and plural names of what may follow a number.
+var units = map[string][2]string{
+	"mm": {"millimeter", "millimeters"}, "cm": {"centimeter", "centimeters"}, "m": {"meter", "meters"}, "km": {"kilometer", "kilometers"},
+	"in": {"inch", "inches"}, "ft": {"foot", "feet"}, "yd": {"yard", "yards"}, "yds": {"yard", "yards"}, "mi": {"mile", "miles"}, "nm": {"nanometer", "nanometers"}, "µm": {"micrometer", "micrometers"},
+	"mg": {"milligram", "milligrams"}, "µg": {"microgram", "micrograms"}, "mcg": {"microgram", "micrograms"}, "g": {"gram", "grams"}, "kg": {"kilogram", "kilograms"}, "lb": {"pound", "pounds"}, "lbs": {"pound", "pounds"}, "oz": {"ounce", "ounces"},
+	"ml": {"milliliter", "milliliters"}, "mL": {"milliliter", "milliliters"}, "cl": {"centiliter", "centiliters"}, "dl": {"deciliter", "deciliters"}, "l": {"liter", "liters"}, "L": {"liter", "liters"}, "gal": {"gallon", "gallons"}, "qt": {"quart", "quarts"}, "pt": {"pint", "pints"},
+	"tsp": {"teaspoon", "teaspoons"}, "tbsp": {"tablespoon", "tablespoons"}, "fl oz": {"fluid ounce", "fluid ounces"},
+	"ns": {"nanosecond", "nanoseconds"}, "µs": {"microsecond", "microseconds"}, "ms": {"millisecond", "milliseconds"}, "s": {"second", "seconds"}, "sec": {"second", "seconds"}, "secs": {"second", "seconds"},
+	"min": {"minute", "minutes"}, "mins": {"minute", "minutes"}, "h": {"hour", "hours"}, "hr": {"hour", "hours"}, "hrs": {"hour", "hours"}, "wk": {"week", "weeks"}, "wks": {"week", "weeks"}, "yr": {"year", "years"}, "yrs": {"year", "years"},
+	"mph": {"mile per hour", "miles per hour"}, "kph": {"kilometer per hour", "kilometers per hour"}, "rpm": {"R P M", "R P M"}, "fps": {"frame per second", "frames per second"}, "mpg": {"mile per gallon", "miles per gallon"}, "bpm": {"beat per minute", "beats per minute"},
+	"Hz": {"hertz", "hertz"}, "kHz": {"kilohertz", "kilohertz"}, "MHz": {"megahertz", "megahertz"}, "GHz": {"gigahertz", "gigahertz"},
+	"kB": {"kilobyte", "kilobytes"}, "KB": {"kilobyte", "kilobytes"}, "MB": {"megabyte", "megabytes"}, "GB": {"gigabyte", "gigabytes"}, "TB": {"terabyte", "terabytes"}, "PB": {"petabyte", "petabytes"},
+	"KiB": {"kibibyte", "kibibytes"}, "MiB": {"mebibyte", "mebibytes"}, "GiB": {"gibibyte", "gibibytes"}, "kbps": {"kilobit per second", "kilobits per second"}, "Mbps": {"megabit per second", "megabits per second"}, "Gbps": {"gigabit per second", "gigabits per second"},
+	"W": {"watt", "watts"}, "kW": {"kilowatt", "kilowatts"}, "MW": {"megawatt", "megawatts"}, "GW": {"gigawatt", "gigawatts"}, "Wh": {"watt hour", "watt hours"}, "kWh": {"kilowatt hour", "kilowatt hours"},
+	"V": {"volt", "volts"}, "mV": {"millivolt", "millivolts"}, "kV": {"kilovolt", "kilovolts"}, "A": {"amp", "amps"}, "mA": {"milliamp", "milliamps"}, "mAh": {"milliamp hour", "milliamp hours"}, "dB": {"decibel", "decibels"},
+	"Ω": {"ohm", "ohms"}, "kΩ": {"kiloohm", "kiloohms"}, "MΩ": {"megaohm", "megaohms"}, "Pa": {"pascal", "pascals"}, "hPa": {"hectopascal", "hectopascals"}, "kPa": {"kilopascal", "kilopascals"}, "psi": {"P S I", "P S I"}, "N": {"newton", "newtons"}, "J": {"joule", "joules"}, "kJ": {"kilojoule", "kilojoules"},
+	"mmHg": {"millimeter of mercury", "millimeters of mercury"}, "cal": {"calorie", "calories"}, "kcal": {"kilocalorie", "kilocalories"}, "px": {"pixel", "pixels"}, "ppm": {"part per million", "parts per million"}, "ha": {"hectare", "hectares"},
+	"k": {"thousand", "thousand"}, "bn": {"billion", "billion"},
+}
+
+// per are units after a slash: km/h.
+var per = map[string]string{"h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
+	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month"}
+
+// unitNames is an expression of all units, the longest first.
+var unitNames = func() string {
+	var names []string
+	for u := range units {
+		names = append(names, u)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	return strings.ReplaceAll(strings.Join(names, "|"), "µ", "[µμ]")
+}()
+
+// quantity is a number with its unit.
+var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)((?:sq|cu)\.?` + space + `?)?(` + unitNames + `)([²³]|\^[23])?(/(?:day|week|month|year|m[²³]|[A-Za-z]{1,3}))?([²³])?`
+
+var measures = []pattern{
+	// temperatures and angles: -5 °C, 90°, 40° N, 40°26′
+	{re(`(\d{1,3})°\s?(\d{1,2})[′'](?:\s?(\d{1,2})[″"])?\s?([NSEW]\b)?`), func(m []string, s *scanner) []string {
+		out := join(cardinal(m[1], s.accent), []string{one(m[1], "degree", "degrees")}, cardinal(m[2], s.accent), []string{one(m[2], "minute", "minutes")})
+		if m[3] != "" {
+			out = join(out, cardinal(m[3], s.accent), []string{one(m[3], "second", "seconds")})
+		}
+		return join(out, strings.Fields(degrees[m[4]]))
+	}},
+	{re(`([-−])?(` + numeral + `)\s?°(?:\s?([CFKNSEW])\b)?`), func(m []string, s *scanner) []string {
+		return join(minus(m[1]), decimal(m[2], s.accent), []string{s.named1(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
+	}},
+	{re(`([-−])?(` + numeral + `)\s?([℃℉])`), func(m []string, s *scanner) []string {
+		return join(minus(m[1]), decimal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
+	}},
+	// feet and inches: 5'10", 6' tall, a 12" ruler
+	{re(`(\d{1,2})['’′]\s?(\d{1,2}(?:\.\d+)?)(?:["”″]|'')`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{s.named1(m[1], "foot", "feet")}, decimal(m[2], s.accent), []string{s.named1(m[2], "inch", "inches")})
+	}},
+	{re(`([1-9])['’](1[01]|\d)`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{one(m[1], "foot", "feet")}, cardinal(m[2], s.accent))
+	}},
+	{re(`(` + numeral + `)(['’′])`), func(m []string, s *scanner) []string {
+		if w := s.nextWord(); m[2] != "′" && !set("tall wide long high deep by x")[w] {
+			return nil
+		}
+		return append(decimal(m[1], s.accent), s.named1(m[1], "foot", "feet"))
+	}},
+	{re(`(` + numeral + `)(["″])`), func(m []string, s *scanner) []string {
+		if s.quoted && m[2] != "″" {
+			return nil
+		}
+		return append(decimal(m[1], s.accent), s.named1(m[1], "inch", "inches"))
+	}},
+	// 1920x1080, 3×4, 5x
+	{re(`(\d{3,4})\s?[x×]\s?(\d{3,4})(p?)`), func(m []string, s *scanner) []string {
+		return join(inPairs(m[1], s.accent), []string{"by"}, inPairs(m[2], s.accent))
+	}},
+	{re(`(` + numeral + `)\s?x\s?(` + numeral + `)(?:\s?x\s?(` + numeral + `))?`), func(m []string, s *scanner) []string {
+		out := join(decimal(m[1], s.accent), []string{"by"}, decimal(m[2], s.accent))
+		if m[3] != "" {
+			out = join(out, []string{"by"}, decimal(m[3], s.accent))
+		}
+		return join(out, s.unitAfter(false))
+	}},
+	{re(`(` + numeral + `)[x×]`), func(m []string, s *scanner) []string {
+		if rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "); rest != "" && strings.Contains("+-−=^²³", string(firstRune(rest))) {
+			return nil // 2x + 1
+		}
+		return append(decimal(m[1], s.accent), "times")
+	}},
+	{re(`([-−])?(` + numeral + `)\s?([%‰])`), func(m []string, s *scanner) []string {
+		return join(minus(m[1]), decimal(m[2], s.accent), map[string][]string{"%": {"percent"}, "‰": {"per", "mille"}}[m[3]])
+	}},
+	// 3M users, 1.5M
+	{re(`(` + numeral + `)M`), func(m []string, s *scanner) []string { return append(decimal(m[1], s.accent), "million") }},
+	{re(`(\d{2,3})/(\d{2,3})\s?mmHg`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"over"}, cardinal(m[2], s.accent), strings.Fields(units["mmHg"][1]))
+	}},
+	{re(`(\d{1,3})h\s?(\d{1,2})m(?:in)?(?:\s?(\d{1,2})s)?`), func(m []string, s *scanner) []string {
+		out := join(cardinal(m[1], s.accent), []string{one(m[1], "hour", "hours")}, cardinal(m[2], s.accent), []string{one(m[2], "minute", "minutes")})
+		if m[3] != "" {
+			out = join(out, cardinal(m[3], s.accent), []string{one(m[3], "second", "seconds")})
+		}
+		return out
+	}},
+	{re(quantity + `(\.)`), measure},
+	{re(quantity + `()`), measure},
+}
+
+var unitBehind = lazy(`^ ?(` + unitNames + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
+
+// unitAfter reads the unit behind a fraction or a power, to which the match then
+// extends.
+func (s *scanner) unitAfter(single bool) []string {
+	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]
+	m := unitBehind().FindStringSubmatch(rest)
+	if m == nil || joins(firstRune(rest[len(m[0]):])) || len(m[1]) == 1 && m[2] == "" ||
+		m[1] == "in" && rest != m[0] && !strings.ContainsRune(".,;)", firstRune(rest[len(m[0]):])) {
+		return nil
+	}
+	name := units[strings.ReplaceAll(m[1], "μ", "µ")]
+	out := name[1]
+	if single {
+		out = name[0]
+	}
+	if m[2] != "" {
+		out += " per " + per[m[2][1:]]
+	}
+	out += map[string]string{"²": " squared", "³": " cubed"}[m[3]]
+	end := s.matchEnd + len(m[0])
+	if strings.HasPrefix(s.text[end:], ". ") && end+2 < len(s.text) && unicode.IsLower(firstRune(s.text[end+2:])) {
+		end++
+	}
+	s.matchEnd = end
+	return strings.Fields(out)
+}
+
+var degrees = map[string]string{"C": "Celsius", "F": "Fahrenheit", "K": "Kelvin", "℃": "Celsius", "℉": "Fahrenheit", "N": "north", "S": "south", "E": "east", "W": "west"}
+
+// measure says a number with its unit. Groups: sign, number, what stands between,
+// square or cubic, unit, power, per, power of per, stop.
+func measure(m []string, s *scanner) []string {
+	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], strings.ReplaceAll(m[5], "μ", "µ"), m[6], m[7], m[8], m[9]
+	u := units[unit]
+	end := s.matchEnd - len(stop)
+	after := s.text[end:min(len(s.text), end+3)]
+	spaced := gap != "" && gap != "-"
+	bare := shape+power+slash == ""
+	// A letter on its own is a unit only right behind its number ("5 A grades"), but
+	// for those no sentence goes on with.
+	if bare && len(unit) == 1 && spaced && !strings.Contains("mghslVW", unit) {
+		return nil
+	}
+	if unit == "in" && spaced && bare && stop == "" && !set("foot feet")[s.lastWord()] && after != "" && !strings.ContainsAny(after[:1], ",);.:!?") {
+		return nil
+	}
+	if stop != "" {
+		// The stop of a shortened unit, unless the sentence ends.
+		rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+6)], " ")
+		if rest == "" || unicode.IsUpper(firstRune(rest)) {
+			return nil
+		}
+	}
+	n = strings.ReplaceAll(n, " ", "")
+	if whole, frac, ok := strings.Cut(n, ","); ok && len(frac) < 3 {
+		n = whole + "." + frac
+	}
+	name := s.named1(n, u[0], u[1])
+	if gap == "-" {
+		name = u[0] // a 5-km run
+	}
+	switch power = shape + power; {
+	case power == "":
+	case strings.ContainsAny(power, "s²2"):
+		name = "square " + name
+	default:
+		name = "cubic " + name
+	}
+	if slash != "" {
+		p, ok := per[slash[1:]]
+		if !ok {
+			return nil
+		}
+		name += " per " + p
+		switch power2 {
+		case "²":
+			name += " squared"
+		case "³":
+			name += " cubed"
+		}
+	} else if power2 != "" {
+		return nil
+	}
+	return join(minus(sign), decimal(n, s.accent), strings.Fields(name))
+}

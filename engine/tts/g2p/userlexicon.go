@@ -1,0 +1,309 @@
+package g2p
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of a lexicon.
+const (
+	MaxLexicon     = 1 << 20 // bytes
+	maxLexemes     = 20_000
+	maxGrapheme    = 128 // bytes
+	maxPhonemeText = 256
+	maxAlias       = 500
+)
+
+// A UserLexicon is how a user wants words to be said. It comes before every
+// dictionary. A word in small letters stands for it with capitals too; one with
+// capitals is found as it is written only.
+type UserLexicon struct {
+	lexemes map[string][]lexeme // by the first word or sign, in small letters; the longest first
+	n       int
+}
+
+// A lexeme is a spelling with its phonemes, US and British, or other words to be
+// read in its place.
+type lexeme struct {
+	grapheme string
+	said     [2]string
+	alias    string
+}
+
+// Len is how many spellings there are.
+func (l *UserLexicon) Len() int { return l.n }
+
+// ParseLexicon reads a lexicon: a document of the W3C's Pronunciation Lexicon
+// Specification (lexeme, grapheme, phoneme in ipa, alias), a JSON object of words
+// and their phonemes, or lines of a word or some, a space or tab, and its phonemes. In the
+// last two a value that begins with = is words to be read in its place.
+//
+// Errors wrap ErrFormat and say which word or line is meant.
+func ParseLexicon(data []byte) (*UserLexicon, error) {
+	if len(data) > MaxLexicon {
+		return nil, fmt.Errorf("%w: a lexicon of %d bytes; the most is %d", ErrFormat, len(data), MaxLexicon)
+	}
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("%w: the lexicon is not UTF-8", ErrFormat)
+	}
+	l := &UserLexicon{lexemes: map[string][]lexeme{}}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var err error
+	switch first := bytes.TrimSpace(data); {
+	case len(first) > 0 && first[0] == '<':
+		err = l.readPLS(data)
+	case len(first) > 0 && first[0] == '{':
+		err = l.readJSON(data)
+	default:
+		err = l.readList(string(data))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	for _, list := range l.lexemes {
+		slices.SortStableFunc(list, func(a, b lexeme) int { return len(b.grapheme) - len(a.grapheme) })
+	}
+	return l, nil
+}
+
+// add puts a spelling in; a value that begins with = is an alias.
+func (l *UserLexicon) add(grapheme, value string) error {
+	grapheme = strings.Join(strings.Fields(grapheme), " ")
+	x := lexeme{grapheme: grapheme}
+	alias, isAlias := strings.CutPrefix(strings.TrimSpace(value), "=")
+	switch {
+	case grapheme == "":
+		return errors.New("a word is empty")
+	case len(grapheme) > maxGrapheme:
+		return fmt.Errorf("the word %.40q… has %d bytes; the most is %d", grapheme, len(grapheme), maxGrapheme)
+	case l.n >= maxLexemes:
+		return fmt.Errorf("more than %d words", maxLexemes)
+	case isAlias && (strings.TrimSpace(alias) == "" || len(alias) > maxAlias):
+		return fmt.Errorf("the alias of %q has %d bytes; it needs 1 to %d", grapheme, len(strings.TrimSpace(alias)), maxAlias)
+	case isAlias:
+		x.alias = strings.TrimSpace(alias)
+	case len(value) > maxPhonemeText:
+		return fmt.Errorf("the phonemes of %q have %d bytes; the most is %d", grapheme, len(value), maxPhonemeText)
+	default:
+		for _, a := range []Accent{US, British} {
+			said, err := FromIPA(strings.TrimSpace(value), a)
+			if err != nil {
+				return fmt.Errorf("the word %q: %w", grapheme, err)
+			}
+			x.said[a] = said
+		}
+	}
+	key := strings.ToLower(lead(grapheme))
+	l.lexemes[key] = append(l.lexemes[key], x)
+	l.n++
+	return nil
+}
+
+// lead is the run of letters and digits s begins with, or its first character.
+func lead(s string) string {
+	k := strings.IndexFunc(s[:min(len(s), maxGrapheme)], func(r rune) bool { return !joins(r) && !unicode.Is(unicode.Mn, r) })
+	switch {
+	case k < 0:
+		return s[:min(len(s), maxGrapheme)]
+	case k == 0:
+		_, k = utf8.DecodeRuneInString(s)
+	}
+	return s[:k]
+}
+
+func (l *UserLexicon) readList(text string) error {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		grapheme, value, ok := strings.Cut(line, "\t")
+		if k := strings.Index(line, " ="); !ok && k > 0 {
+			grapheme, value, ok = line[:k], line[k+1:], true
+		} else if k := strings.LastIndexAny(line, " "); !ok && k > 0 {
+			grapheme, value, ok = line[:k], line[k+1:], true
+		}
+		if !ok || strings.TrimSpace(value) == "" {
+			return fmt.Errorf("line %d is %.60q; write a word, a space or tab, and its phonemes", n, line)
+		}
+		if err := l.add(grapheme, value); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+func (l *UserLexicon) readJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.Token()
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		value, err := d.Token()
+		if err != nil {
+			return err
+		}
+		s, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("the value of %q is no string of phonemes", key)
+		}
+		if err := l.add(key.(string), s); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something stands behind the object")
+	}
+	return nil
+}
+
+// parents are the elements of PLS that are read, and what each stands in.
+var parents = map[string]string{"lexicon": "", "lexeme": "lexicon", "grapheme": "lexeme", "phoneme": "lexeme", "alias": "lexeme", "example": "lexeme", "meta": "lexicon"}
+
+// readPLS reads the W3C's Pronunciation Lexicon Specification 1.0 but metadata of
+// other vocabularies, and the first of several phonemes.
+func (l *UserLexicon) readPLS(data []byte) error {
+	d := xml.NewDecoder(bytes.NewReader(data))
+	fail := func(format string, args ...any) error {
+		line, column := d.InputPos()
+		return fmt.Errorf("line %d, column %d: %s", line, column, fmt.Sprintf(format, args...))
+	}
+	var open []string
+	var graphemes []string
+	var value, text string
+	for {
+		token, err := d.Token()
+		if err == io.EOF && len(open) == 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.Directive:
+			return fail("a document type is not read")
+		case xml.StartElement:
+			name, in := t.Name.Local, ""
+			if len(open) > 0 {
+				in = open[len(open)-1]
+			}
+			if want, ok := parents[name]; !ok {
+				return fail("<%s> is not supported; a lexicon has lexeme, grapheme, phoneme, alias, example and meta", name)
+			} else if want != in {
+				return fail("<%s> stands in <%s>; it belongs in <%s>", name, in, want)
+			}
+			for _, a := range t.Attr {
+				if a.Name.Local == "alphabet" && a.Value != "ipa" && a.Value != "x-kokoro" {
+					return fail("the alphabet %q is not supported; write ipa", a.Value)
+				}
+				if a.Name.Local == "role" {
+					return fail("role is not supported; write a lexeme for each spelling")
+				}
+			}
+			open = append(open, name)
+			text = ""
+			if name == "lexeme" {
+				graphemes, value = nil, ""
+			}
+		case xml.CharData:
+			text += string(t)
+		case xml.EndElement:
+			name := open[len(open)-1]
+			open = open[:len(open)-1]
+			switch name {
+			case "grapheme":
+				graphemes = append(graphemes, text)
+			case "phoneme":
+				if value == "" {
+					value = strings.TrimSpace(text)
+				}
+			case "alias":
+				value = "=" + strings.TrimSpace(text)
+			case "lexeme":
+				if len(graphemes) == 0 || value == "" {
+					return fail("a lexeme needs a grapheme, and a phoneme or an alias")
+				}
+				for _, g := range graphemes {
+					if err := l.add(g, value); err != nil {
+						return fail("%v", err)
+					}
+				}
+			}
+			text = ""
+		}
+	}
+}
+
+// find returns the longest spelling text begins with that ends where a word may,
+// and how many bytes of text it takes.
+func (l *UserLexicon) find(text string) (*lexeme, int) {
+	if text == "" {
+		return nil, 0
+	}
+	list := l.lexemes[strings.ToLower(lead(text))]
+	for i := range list {
+		g := list[i].grapheme
+		if len(g) > len(text) || joins(lastRune(g)) && joins(firstRune(text[len(g):])) {
+			continue
+		}
+		if written := text[:len(g)]; written == g || strings.ToLower(g) == g && strings.EqualFold(written, g) {
+			return &list[i], len(g)
+		}
+	}
+	return nil, 0
+}
+
+// own reads what the user's lexicons have at this place.
+func (s *scanner) own(rest string) bool {
+	for _, l := range s.lexicons {
+		x, n := l.find(rest)
+		if x == nil {
+			continue
+		}
+		written := rest[:n]
+		if x.alias != "" {
+			if s.replaced += len(x.alias); s.replaced > maxReplaced {
+				return false
+			}
+			s.instead(x.alias, n)
+			return true
+		}
+		said := x.said[s.accent]
+		for _, end := range []string{"'s", "’s"} {
+			if strings.HasPrefix(rest[n:], end) && !joins(firstRune(rest[n+len(end):])) {
+				written, n, said = written+"'s", n+len(end), said+ending(said, s.accent)
+			}
+		}
+		s.add(item{Token: Token{Text: written, Kind: Word, Source: Given}, given: said}, n)
+		return true
+	}
+	return false
+}
+
+// instead reads other words in place of the next n bytes.
+func (s *scanner) instead(words string, n int) {
+	sub := scanner{text: words, accent: s.accent}
+	for sub.i < len(sub.text) {
+		sub.step()
+	}
+	for _, t := range sub.out {
+		t.Start, t.End = s.i, s.i+n
+		s.out = append(s.out, t)
+	}
+	s.i += n
+}

@@ -1,0 +1,133 @@
+package g2p_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"quern/engine/tts/g2p"
+)
+
+// A lexicon as PLS, as JSON and as lines says the same.
+func TestUserLexicon(t *testing.T) {
+	g := open(t)
+	for name, data := range map[string]string{
+		"PLS": `<?xml version="1.0" encoding="UTF-8"?>
+<lexicon version="1.0" xmlns="http://www.w3.org/2005/01/pronunciation-lexicon" alphabet="ipa" xml:lang="en-US">
+  <lexeme><grapheme>quern</grapheme><grapheme>Kwern</grapheme><phoneme>ˈkwɜːn</phoneme><phoneme>a</phoneme></lexeme>
+  <lexeme><grapheme>Des Moines</grapheme><phoneme>dəˈmɔɪn</phoneme><example>in Des Moines</example></lexeme>
+  <lexeme><grapheme>W3C</grapheme><alias>5 World Wide Webs</alias></lexeme>
+  <lexeme><grapheme>C++</grapheme><alias>see plus</alias></lexeme>
+</lexicon>`,
+		"JSON":  `{"quern": "ˈkwɜːn", "Kwern": "ˈkwɜːn", "Des Moines": "dəˈmɔɪn", "W3C": "=5 World Wide Webs", "C++": "=see plus"}`,
+		"lines": "\ufeff# mine\nquern\tˈkwɜːn\r\nKwern ˈkwɜːn\nDes Moines dəˈmɔɪn\n\nW3C =5 World Wide Webs\nC++ =see plus",
+	} {
+		l, err := g2p.ParseLexicon([]byte(data))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if l.Len() != 5 {
+			t.Errorf("%s: %d words", name, l.Len())
+		}
+		text := "Quern's querns QUERN Kwern kwern in Des Moines, W3C: C++."
+		tokens, err := g.Read(t.Context(), text, g2p.Reading{Lexicons: []*g2p.UserLexicon{nil, l}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, text, tokens)
+		if got, want := spoken(tokens), "Quern's querns QUERN Kwern kwern in Des Moines , five World Wide Webs : see plus ."; got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+		for i, want := range map[int]string{0: "kwˈɜɹnz", 2: "kwˈɜɹn", 3: "kwˈɜɹn", 6: "dəmˈYn"} {
+			if got := tokens[i]; got.Phonemes != want || got.Source != g2p.Given {
+				t.Errorf("%s: %q is %q by %d, want %q", name, got.Text, got.Phonemes, got.Source, want)
+			}
+		}
+		if got := tokens[8]; text[got.Start:got.End] != "W3C" {
+			t.Errorf("%s: %q is said for %q", name, got.Text, text[got.Start:got.End])
+		}
+	}
+	l, _ := g2p.ParseLexicon([]byte("goat ɡəʊt"))
+	for accent, want := range map[g2p.Accent]string{g2p.US: "ɡˈOt", g2p.British: "ɡˈQt"} {
+		tokens, err := g.Read(t.Context(), "goat", g2p.Reading{Accent: accent, Lexicons: []*g2p.UserLexicon{l}})
+		if err != nil || tokens[0].Phonemes != want {
+			t.Errorf("got %v, %v, want %q", tokens, err, want)
+		}
+	}
+}
+
+func TestUserLexiconRefused(t *testing.T) {
+	many := strings.Repeat("a ə\n", 20_001)
+	for data, name := range map[string]string{
+		"a":            "line 1",
+		"a b\nc ʘ":     "line 2",
+		"a əʘ":         "character 2",
+		`{"a": 5}`:     `"a"`,
+		`{"a": "ə"} x`: "",
+		`{"a": `:       "",
+		`<x/>`:         "<x>",
+		`<lexicon><lexeme><phoneme>ə</phoneme></lexeme></lexicon>`:                         "grapheme",
+		`<lexicon><grapheme>a</grapheme></lexicon>`:                                        "<grapheme>",
+		`<lexicon alphabet="x-sampa"/>`:                                                    "x-sampa",
+		"<lexicon>\n<lexeme><grapheme>a</grapheme><phoneme>ʘ</phoneme></lexeme></lexicon>": "line 2",
+		`<!DOCTYPE a><lexicon/>`:                                                           "document type",
+		`<lexicon><lexeme>`:                                                                "",
+		many:                                                                               "20000 words",
+		strings.Repeat("a", 200) + " ə":                                                    "bytes",
+		"a =" + strings.Repeat("b", 600):                                                   "alias",
+		"a " + strings.Repeat("ə", 300):                                                    "phonemes",
+		"a \xff":                                                                           "UTF-8",
+		strings.Repeat("# a comment of some length\n", 50_000):                             "bytes",
+	} {
+		if _, err := g2p.ParseLexicon([]byte(data)); !errors.Is(err, g2p.ErrFormat) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%.60q: got %.200v, want it to name %q", data, err, name)
+		}
+	}
+	// What aliases put into a text is bounded.
+	l, err := g2p.ParseLexicon([]byte("a =" + strings.Repeat("b ", 240)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t).Read(t.Context(), strings.Repeat("a ", 2000), g2p.Reading{Lexicons: []*g2p.UserLexicon{l}}); !errors.Is(err, g2p.ErrFormat) {
+		t.Errorf("aliases without end: %v", err)
+	}
+}
+
+func TestFromIPA(t *testing.T) {
+	for ipa, want := range map[string][2]string{
+		"təˈmɑːtoʊ": {"təmˈɑtO", "təmˈɑːtQ"}, "ˈt͡ʃɝt͡ʃ": {"ʧˈɜɹʧ", "ʧˈɜːʧ"}, "bət.n̩": {"bˈətᵊn", "bˈətᵊn"}, "kæt": {"kˈæt", "kˈat"}, "red": {"ɹˈɛd", "ɹˈɛd"},
+		"/ˌædˈhɒk/": {"ˌædhˈɑk", "ˌadhˈɒk"},
+	} {
+		for a := range 2 {
+			if got, err := g2p.FromIPA(ipa, g2p.Accent(a)); got != want[a] || err != nil {
+				t.Errorf("%s: got %q, %v, want %q", ipa, got, err, want[a])
+			}
+		}
+	}
+	var wrong *g2p.PhonemeError
+	if _, err := g2p.FromIPA("hə!oʊ", g2p.US); !errors.As(err, &wrong) || wrong.Symbol != '!' || wrong.At != 3 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzParseLexicon(f *testing.F) {
+	f.Add("a ə\nb =c")
+	f.Add(`{"a":"ə"}`)
+	f.Add(`<lexicon alphabet="ipa"><lexeme><grapheme>a</grapheme><alias>b</alias></lexeme></lexicon>`)
+	g := open(f)
+	f.Fuzz(func(t *testing.T, data string) {
+		l, err := g2p.ParseLexicon([]byte(data))
+		if err != nil {
+			if !errors.Is(err, g2p.ErrFormat) {
+				t.Fatalf("%v wraps no ErrFormat", err)
+			}
+			return
+		}
+		if len(data) > 4000 {
+			return
+		}
+		if _, err := g.Read(t.Context(), data, g2p.Reading{Lexicons: []*g2p.UserLexicon{l}}); err != nil && !errors.Is(err, g2p.ErrFormat) {
+			t.Fatal(err)
+		}
+	})
+}
