@@ -65,6 +65,7 @@ func intelligibility(ctx context.Context, o hearing, out io.Writer) (err error) 
 	table := write(all, len(sets[0]), len(sets[1]))
 	fmt.Fprint(out, "\n", table)
 	if o.out != "" {
+		must.Do(os.MkdirAll(o.out, 0o755))
 		must.Do(os.WriteFile(filepath.Join(o.out, time.Now().Format(time.DateOnly)+"-voice.md"), []byte(table), 0o644))
 	}
 	for _, u := range all {
