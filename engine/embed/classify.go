@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"quern/engine"
 	"quern/engine/lm"
@@ -14,7 +15,7 @@ import (
 // NewClassifier makes a model that classifies texts: x gives a logit for each label. many
 // says that a text may have several.
 func NewClassifier(ctx context.Context, r lm.Reader, x Encoder, labels []string, many bool) (*Model, error) {
-	m := &Model{Reader: r, encoder: x, width: len(labels), labels: labels, many: many}
+	m := &Model{Reader: r, encoder: x, width: len(labels), labels: labels, many: many, asked: new(atomic.Int64)}
 	probe, err := x.Run(ctx, [][]token.ID{m.Vocab.EncodeSequence(nil, "a", false)}, nil)
 	if err != nil {
 		return nil, err

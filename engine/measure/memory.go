@@ -1,14 +1,12 @@
 package measure
 
-import (
-	"quern/engine/device"
-)
+import "quern/engine/device"
 
 // memorySample is larger than caches are.
 const memorySample = 512 << 20
 
-// ReadBandwidth is how fast threads of the CPU read memory, in bytes a second, with the
-// kernel that decoding uses; 0 threads are one per core.
+// ReadBandwidth is how fast threads of the CPU read memory, in bytes a second, whatever is
+// done with it; 0 threads are one per core.
 func ReadBandwidth(threads int) (float64, error) {
 	b, _, err := device.Open("cpu", device.Options{Threads: threads})
 	if err != nil {
