@@ -75,6 +75,10 @@ func (c *contest) run(ctx context.Context, client *http.Client, url string, stre
 	var mu sync.Mutex
 	var long span
 	random := rand.New(rand.NewPCG(uint64(streams), round))
+	var longest []int
+	if c.long > 0 {
+		longest = c.prompt(random, c.long) // the generator is the feeder's from here on
+	}
 	asks := make(chan []int)
 	start := time.Now()
 	feeder, stop := context.WithTimeout(ctx, c.length)
@@ -94,13 +98,12 @@ func (c *contest) run(ctx context.Context, client *http.Client, url string, stre
 		}
 	})
 	if c.long > 0 {
-		prompt := c.prompt(random, c.long)
 		wg.Go(func() {
 			if !rest(feeder, c.length/3) {
 				return
 			}
 			from := time.Now()
-			times, _, err := c.complete(ctx, client, url, prompt, 1)
+			times, _, err := c.complete(ctx, client, url, longest, 1)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil || len(times) == 0 {

@@ -17,8 +17,8 @@ type Model struct {
 	places []past
 	batch  graph.Batch
 	found  []int32
-	work   []work
-	best   []token.ID // by wanted row
+	work   []*sched.Ask // those of the step
+	best   []token.ID   // by wanted row
 }
 
 // ModelOptions say what runs. All are needed.
@@ -40,12 +40,6 @@ type past struct {
 	strange int        // tokens of the text that were held against the vocabulary
 	foreign bool       // it has tokens that the model does not know
 	table   []int32
-}
-
-// A work is what an ask has of a step.
-type work struct {
-	ask  *sched.Ask
-	want int // rows left until the first draw
 }
 
 // NewModel returns a Model.
@@ -112,7 +106,7 @@ func (m *Model) Draft(ctx context.Context, asks []sched.Ask) error {
 		m.rows(p, a.Tokens[len(p.ids):len(p.ids)+n])
 		if len(p.ids) == len(a.Tokens) {
 			m.batch.WantRow(1)
-			m.work = append(m.work, work{ask: a})
+			m.work = append(m.work, a)
 		}
 	}
 	for len(m.batch.Tokens) > 0 {
@@ -125,12 +119,12 @@ func (m *Model) Draft(ctx context.Context, asks []sched.Ask) error {
 		}
 		m.batch.Reset()
 		left := m.work[:0]
-		for i, w := range m.work {
-			w.ask.Draft = append(w.ask.Draft, m.best[i])
-			if len(w.ask.Draft) < w.ask.N {
-				m.rows(&m.places[w.ask.Place], w.ask.Draft[len(w.ask.Draft)-1:])
+		for i, a := range m.work {
+			a.Draft = append(a.Draft, m.best[i])
+			if len(a.Draft) < a.N {
+				m.rows(&m.places[a.Place], a.Draft[len(a.Draft)-1:])
 				m.batch.WantRow(1)
-				left = append(left, w)
+				left = append(left, a)
 			}
 		}
 		m.work = left

@@ -94,19 +94,19 @@ func (m *File) sameVocab(d *File) error {
 	return nil
 }
 
-// plan sizes d as what drafts for sequences of p, whose cache is still without blocks.
-func (d *File) planDraft(o engine.ModelOptions, running int) (*DraftPlan, error) {
-	p := &DraftPlan{Weights: d.Set.Bytes()}
+// planDraft sizes m as what drafts for sequences of p, whose cache is still without blocks.
+func (m *File) planDraft(o engine.ModelOptions, running int) (*DraftPlan, error) {
+	p := &DraftPlan{Weights: m.Set.Bytes()}
 	b := graph.NewBuilder(o.Batch, min(o.Batch, max(1, running)))
 	var err error
-	if p.Program, err = b.Compile(d.LM.Logits(b, d.LM.Hidden(b))); err != nil {
+	if p.Program, err = b.Compile(m.LM.Logits(b, m.LM.Hidden(b))); err != nil {
 		return nil, err
 	}
 	p.Compute = buffers(p.Program)
 	p.KV = p.Program.CacheSpec(0, BlockSize, 0, o.CacheType)
 	for l := range p.KV.Layers {
 		if _, ok := p.KV.LayerBytes(l); !ok {
-			return nil, engine.Errorf(engine.CodeEngineFailure, "", "draft %q: heads of %d do not fit a KV cache of %v; use F16", d.ID, p.KV.Layers[l].HeadDim, o.CacheType)
+			return nil, engine.Errorf(engine.CodeEngineFailure, "", "draft %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, p.KV.Layers[l].HeadDim, o.CacheType)
 		}
 	}
 	return p, nil

@@ -7,7 +7,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// fetchesAhead is read by the assembly.
+//lint:ignore U1000 the assembly reads it
 var fetchesAhead = isa.FetchesAhead()
 
 // fast holds the assembly by level and type. Where a level has none for a type, the level

@@ -1,7 +1,6 @@
 package g2p_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,7 +119,7 @@ func TestReading(t *testing.T) {
 			}
 			total += len(list)
 			if wrong > 0 {
-				t.Error(fmt.Sprintf("%d of %d are wrong", wrong, len(list)))
+				t.Errorf("%d of %d are wrong", wrong, len(list))
 			}
 		})
 	}

@@ -80,7 +80,6 @@ type parser struct {
 	accent g2p.Accent
 	text   strings.Builder
 	open   []element
-	size   int
 }
 
 // An element is open: its name, where its text begins, and what holds inside it.
