@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Other platforms and builds: they build, and vet or the tests of models pass.
+# Other platforms and builds: the program builds, and vet or the tests of models pass.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 for target in linux/arm64 darwin/arm64 windows/amd64; do
   echo "$target"
-  CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build -o "$scratch/" ./...
+  CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build -o "$scratch/" ./cmd/quern
   CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet ./kernels/... ./formats/... ./engine/... ./cmd/...
 done
 echo js/wasm
