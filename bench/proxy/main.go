@@ -75,6 +75,11 @@ func run(ctx context.Context, quern, kind, config string) (err error) {
 		}
 		defer func() { f.end(i, syscall.SIGKILL) }()
 	}
+	for i := range servers { // the proxy finds all of them
+		if err := ready(ctx, "http://127.0.0.1:"+f.ports[i]); err != nil {
+			return fmt.Errorf("q%d: %w", i+1, err)
+		}
+	}
 	args := map[string][]string{"haproxy": {"-db", "-f", file}, "nginx": {"-p", dir, "-e", "stderr", "-c", file}}[kind]
 	proxy := exec.Command(kind, args...)
 	proxy.Stderr = os.Stderr
@@ -85,11 +90,6 @@ func run(ctx context.Context, quern, kind, config string) (err error) {
 		proxy.Process.Signal(syscall.SIGTERM)
 		proxy.Wait()
 	}()
-	for i := range servers {
-		if err := ready(ctx, "http://127.0.0.1:"+f.ports[i]); err != nil {
-			return fmt.Errorf("q%d: %w", i+1, err)
-		}
-	}
 	if err := ready(ctx, f.base); err != nil {
 		return fmt.Errorf("%s: %w", kind, err)
 	}
