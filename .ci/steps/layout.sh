@@ -15,3 +15,5 @@ for f in "$scratch"/kernels@*; do
   cmp "$f" "$name" || fail "$name is not what kernels/_gen writes"
 done
 if grep -rn --include='*.go' '^import "C"' .; then fail "cgo is not allowed"; fi
+# The table of speeds is what a machine wrote.
+go run ./bench/cpu -readme -check
