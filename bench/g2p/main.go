@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"quern/bench/internal/must"
+	"quern/bench/internal/stat"
 	"quern/engine/tts/g2p"
 	"quern/engine/tts/g2p/graphone"
 )
@@ -37,7 +38,7 @@ func main() {
 type score struct{ words, wrong, phones, edits int }
 
 func (s *score) add(want, got string) bool {
-	e := distance([]rune(want), []rune(got))
+	e := stat.Distance([]rune(want), []rune(got))
 	s.words++
 	s.phones += len([]rune(want))
 	s.edits += e
@@ -53,27 +54,6 @@ func (s *score) String() string {
 	}
 	return fmt.Sprintf("%6d words  word error %5.1f %%  phoneme error %5.1f %%", s.words,
 		100*float64(s.wrong)/float64(s.words), 100*float64(s.edits)/float64(s.phones))
-}
-
-// distance is the edit distance of a and b.
-func distance(a, b []rune) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range b {
-			cost := diagonal
-			if x != y {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 var (

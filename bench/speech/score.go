@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"unicode"
+
+	"quern/bench/internal/stat"
 )
 
 // A score counts the words that should have been written and the differences.
@@ -19,23 +21,7 @@ func (s *score) add(t score) { s.words, s.wrong = s.words+t.words, s.wrong+t.wro
 
 // compare counts the words to be put in, left out or changed to make heard said.
 func compare(said, heard []string) score {
-	row := make([]int, len(heard)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, s := range said {
-		corner := row[0]
-		row[0] = i + 1
-		for j, h := range heard {
-			cost := corner
-			if s != h {
-				cost++
-			}
-			corner = row[j+1]
-			row[j+1] = min(cost, row[j]+1, corner+1)
-		}
-	}
-	return score{len(said), row[len(heard)]}
+	return score{len(said), stat.Distance(said, heard)}
 }
 
 // words splits a text into lower-case words without punctuation.

@@ -1,4 +1,4 @@
-package main
+package stat
 
 import "testing"
 
@@ -7,7 +7,7 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"abc", "", 3}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"ˈa", "a", 1}} {
-		if got := distance([]rune(tt.a), []rune(tt.b)); got != tt.want {
+		if got := Distance([]rune(tt.a), []rune(tt.b)); got != tt.want {
 			t.Errorf("%q, %q: got %d, want %d", tt.a, tt.b, got, tt.want)
 		}
 	}
