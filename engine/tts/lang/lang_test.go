@@ -3,6 +3,7 @@ package lang_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,6 +163,26 @@ func TestMarks(t *testing.T) {
 	cancel()
 	if _, err := l.Read(ctx, text, lang.Reading{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// Numbers of all sizes have words that are said.
+func TestNumbers(t *testing.T) {
+	for _, l := range lang.Languages {
+		for _, n := range []int{0, 1, 7, 10, 11, 16, 19, 20, 21, 28, 30, 31, 70, 71, 77, 80, 81, 90, 91, 99, 100, 101, 108, 110, 180, 200, 221, 300, 500, 999, 1000, 1001, 1100, 1999, 2000, 2001, 2100, 10_000, 21_000, 21_021, 100_000, 101_101, 999_999,
+			1_000_000, 1_000_001, 2_000_000, 21_000_000, 100_000_000, 1_000_000_000, 1_234_567_890, 2_000_000_000_000, 999_999_999_999_999, 1_000_000_000_000_000} {
+			for _, form := range []string{"%d", "%dº", "-%d kg", "%d %%", "%d €", "€%d,21", "%d/3", "%d h", "siglo %d", "1.%d"} {
+				text := fmt.Sprintf(form, n)
+				tokens, err := l.Read(t.Context(), text, lang.Reading{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(t, text, tokens)
+				if len(tokens) == 0 || strings.ContainsAny(heard(tokens), "0123456789-") {
+					t.Errorf("%s: %s is %q", l.Code, text, heard(tokens))
+				}
+			}
+		}
 	}
 }
 

@@ -127,6 +127,9 @@ func (l *Language) elided(w string) string {
 		return l.word(w)
 	}
 	_, n := utf8.DecodeRuneInString(w[k:])
+	if k+n == len(w) {
+		return plain.Replace(l.word(w))
+	}
 	head, tail := strings.ReplaceAll(w[:k], "’", "'")+"'", w[k+n:]
 	if said, ok := l.words[head]; ok {
 		return said + l.word(tail)

@@ -163,6 +163,14 @@ func (s *scanner) word(rest string) error {
 		s.put(strings.Fields(words), k)
 		return nil
 	}
+	if after := rest[k:]; s.elides && (strings.HasPrefix(after, "'") || strings.HasPrefix(after, "’")) {
+		// An article before a number: l'11.
+		_, n := utf8.DecodeRuneInString(after)
+		if unicode.IsDigit(firstRune(after[n:])) {
+			s.add(item{Token: g2p.Token{Text: low + "'", Kind: g2p.Word}}, k+n)
+			return nil
+		}
+	}
 	if n := s.roman(w); n != nil {
 		s.put(n, k)
 		return nil
