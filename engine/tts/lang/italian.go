@@ -290,7 +290,7 @@ buòno buòna buòni buòne suòno uòvo uòva scuòla uòmo
 
 // accented returns the words of a list without their accents, with them.
 func accented(list string) func() map[string]string {
-	plain := strings.NewReplacer("à", "a", "è", "e", "é", "e", "ì", "i", "ò", "o", "ó", "o", "ù", "u")
+	plain := strings.NewReplacer("à", "a", "è", "e", "é", "e", "ì", "i", "ò", "o", "ó", "o", "ù", "u", "ê", "e", "ô", "o")
 	return sync.OnceValue(func() map[string]string {
 		out := map[string]string{}
 		for _, w := range strings.Fields(list) {

@@ -47,7 +47,7 @@ type Language struct {
 }
 
 // Languages are those that can be read.
-var Languages = []*Language{spanish, italian}
+var Languages = []*Language{spanish, italian, portuguese}
 
 // Find returns the language of a code, or nil.
 func Find(code string) *Language {

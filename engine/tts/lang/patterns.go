@@ -61,7 +61,7 @@ func (v *vocabulary) build() func() []pattern {
 				u := v.units[m[3]]
 				return join(v.negative(m[1]), v.quantity(m[2], u))
 			}),
-			at(`\+?\d{1,3}(?:[ .-]\d{2,4}){2,5}|\+\d{6,15}|0\d(?: \d\d){4}`, func(s *scanner, m []string) []string {
+			at(`\+?\d{1,3}(?:[ .-]\d{2,4}){2,5}|\+\d{6,15}|0\d(?: \d\d){4}|\d{5}-\d{4}`, func(s *scanner, m []string) []string {
 				if thousands.MatchString(m[0]) {
 					return nil
 				}

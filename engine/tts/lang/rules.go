@@ -110,10 +110,9 @@ func elements(s string, classes map[rune]string) ([]element, error) {
 			}
 			e.set, e.not = strings.CutPrefix(set, "^")
 			s = rest
-		case r >= 'A' && r <= 'Z':
-			var ok bool
-			if e.set, ok = classes[r]; !ok {
-				return nil, fmt.Errorf("class %c is not declared", r)
+		default:
+			if class, ok := classes[r]; ok {
+				e.set = class
 			}
 		}
 		out = append(out, e)
