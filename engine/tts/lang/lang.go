@@ -30,24 +30,25 @@ type Language struct {
 	settle  table  // of one word's sounds, before secondary stresses are put
 	sounds  table  // of a clause, words between spaces
 	nuclei  string
-	stress  func(word, sounds string) int           // which nucleus, from the end, counted from 0; -1 is none
-	second  func(l *Language, sounds string) string // puts secondary stresses
-	derived func(l *Language, word string) string   // the sounds of a word made of another, or ""
-	words   map[string]string                       // that the rules get wrong, with their stresses
-	weak    map[string]bool                         // words without stress where others follow
-	lesser  map[string]bool                         // words with the secondary one there
-	spelled map[rune]string                         // names of letters
-	alone   string                                  // letters that are words
-	said    map[string]bool                         // words in capitals that are not spelled
-	elides  bool                                    // an apostrophe stands inside words
-	alien   func(word string) bool                  // whether a word's spelling is English
+	stress  func(word, sounds string) int                // which nucleus, from the end, counted from 0; -1 is none
+	second  func(l *Language, sounds string) string      // puts secondary stresses
+	derived func(l *Language, word string) string        // the sounds of a word made of another, or ""
+	words   map[string]string                            // that the rules get wrong, with their stresses
+	weak    map[string]bool                              // words without stress where others follow
+	lesser  map[string]bool                              // words with the secondary one there
+	spelled map[rune]string                              // names of letters
+	alone   string                                       // letters that are words
+	said    map[string]bool                              // words in capitals that are not spelled
+	elides  bool                                         // an apostrophe stands inside words
+	link    func(word, next, said, sounds string) string // the sounds of a word before the next, which has sounds
+	alien   func(word string) bool                       // whether a word's spelling is English
 
 	scriptOf *unicode.RangeTable // beside Latin
 	*vocabulary
 }
 
 // Languages are those that can be read.
-var Languages = []*Language{spanish, italian, portuguese}
+var Languages = []*Language{spanish, italian, portuguese, french}
 
 // Find returns the language of a code, or nil.
 func Find(code string) *Language {

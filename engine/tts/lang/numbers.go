@@ -27,6 +27,7 @@ type vocabulary struct {
 	money    map[string]currency
 	cents    string // between the whole and the cents; may be ""
 	of       string // between millions and what they are of: "de"
+	ofVowel  string // in its place before a vowel, without a space
 	scales   string // names of millions and more, in an expression
 	units    map[string]unit
 	signs    map[rune]string
@@ -162,10 +163,13 @@ func (v *vocabulary) price(sign, amount, scale, mark string) []string {
 	switch {
 	case scale != "":
 		out := join(v.negative(sign), v.counted(amount, false), strings.Fields(scale))
-		if v.of != "" {
+		name := strings.Fields(c.whole.many)
+		if v.ofVowel != "" && strings.ContainsRune("aeiouyé", firstRune(name[0])) {
+			name[0] = v.ofVowel + name[0]
+		} else if v.of != "" {
 			out = append(out, v.of)
 		}
-		return append(out, strings.Fields(c.whole.many)...)
+		return append(out, name...)
 	case len(fraction) == 1:
 		fraction += "0"
 	case len(fraction) > 2 || fraction == "" || c.part.many == "":
@@ -257,6 +261,14 @@ func (s *scanner) nextFeminine(n int) bool {
 // roman reads a Roman numeral behind a word that one follows.
 func (s *scanner) roman(w string) []string {
 	n := romanNumber(w)
+	if n == 0 && !s.capitals && s.vocabulary != nil && s.elides {
+		// XXIe
+		if figures := strings.TrimRight(w, "eèmrn"); strings.Trim(figures, "IVX") == "" && figures != w {
+			if feminine, ok := s.vocabulary.endings[w[len(figures):]]; ok {
+				return s.ordinal(romanNumber(figures), feminine)
+			}
+		}
+	}
 	if n == 0 || s.capitals || s.vocabulary == nil || len(s.out) == 0 || s.out[len(s.out)-1].Kind != g2p.Word {
 		return nil
 	}

@@ -71,6 +71,11 @@ func (s *scanner) clause(items []item) {
 		said[k] = strings.ReplaceAll(said[k], " ", "")
 		stressed = stressed || strings.ContainsRune(said[k], 'ˈ')
 	}
+	for k := 0; s.link != nil && k+1 < len(items); k++ {
+		if fixed[k] == "" && !items[k].spell {
+			said[k] = s.link(strings.ToLower(items[k].Text), strings.ToLower(items[k+1].Text), said[k], said[k+1])
+		}
+	}
 	joined := s.join(said)
 	for k := range items {
 		t := &items[k]
