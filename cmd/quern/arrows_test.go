@@ -214,6 +214,9 @@ func breaches(pkg string, imports []string) []string {
 }
 
 func TestArrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks go list of every build")
+	}
 	for _, tt := range []struct {
 		name     string
 		env      []string
