@@ -250,7 +250,7 @@ func (e *Writer) analyse(ngr, nch int) {
 func (e *Writer) spectra(parts *[4]*part, ngr, nch int) (ms bool) {
 	plain, joint := 0.0, 0.0
 	for gr := range ngr {
-		typ := nextType(e.last, e.short[gr+1], e.short[gr+2])
+		typ := psycho.NextBlock(e.last, e.short[gr+1], e.short[gr+2])
 		e.last = typ
 		for ch := range nch {
 			p := &e.parts[gr*nch+ch]
@@ -319,21 +319,6 @@ func (e *Writer) prepare(p *part, typ int) {
 	p.l = &e.layouts[p.kind()]
 	p.edges = e.edges
 	p.regions[0] = implicitRegion(e.head, &p.granule)
-}
-
-// nextType returns the block type of a granule that wants to be short or not,
-// after one of type last and before one that will be short or not. The
-// standard, C.1.5.3.4.
-func nextType(last int, short, then bool) int {
-	switch {
-	case short, last == 2 && then:
-		return 2
-	case then:
-		return 1
-	case last == 2:
-		return 3
-	}
-	return 0
 }
 
 // windowOrder undoes reorder: the windows of each band after one another.
