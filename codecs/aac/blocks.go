@@ -6,7 +6,7 @@ const (
 	cuts      = 8 // of a frame, whose energies are compared
 	cutLength = maxFrame / cuts
 
-	attackRatio = 8    // to the mean of the three cuts before
+	attackRatio = 6    // to the mean of the three cuts before
 	attackFloor = 1e-6 // of a sample: about -60 dB of full scale
 	groupRatio  = 3    // between windows of a group
 )

@@ -101,9 +101,14 @@ func checkOptions(rate, channels, bitrate int) (index int, err error) {
 	return index, nil
 }
 
-// Config is the AudioSpecificConfig of the stream.
+// Config is the AudioSpecificConfig of the stream. It says that there is no band replication,
+// which decoders else expect at low rates.
 func (e *Encoder) Config() []byte {
-	return []byte{objectLC<<3 | byte(e.rateIndex>>1), byte(e.rateIndex<<7 | e.channels<<3)}
+	const none = syncSBR<<13 | objectSBR<<8
+	return []byte{
+		objectLC<<3 | byte(e.rateIndex>>1), byte(e.rateIndex<<7 | e.channels<<3),
+		none >> 16, none >> 8 & 0xff, none & 0xff,
+	}
 }
 
 // Frames is how many frames of samples were written.
