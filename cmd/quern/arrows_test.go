@@ -139,6 +139,7 @@ var arrows = []struct {
 
 	{"cmd/quern/internal/telemetry", []string{"quern/engine/trace", "go.opentelemetry.io/..."}},
 
+	{"cmd/quern-release", nil},
 	{"cmd/quern-wasm", []string{"quern/engine", "quern/engine/hub", "quern/engine/local", "quern/engine/store", "quern/httpapi", "quern/httpapi/page"}},
 
 	{"bench/...", []string{"..."}},
