@@ -53,10 +53,12 @@ var arrows = []struct {
 	{"formats/onnx/onnxtest", []string{"quern/formats/onnx"}},
 	{"formats", []string{"quern/formats/...", "quern/kernels/quant"}},
 
-	{"engine/hub", []string{"quern/engine/filelock", "quern/kernels/quant", "golang.org/x/sys/..."}},
+	{"engine/diskspace", []string{"golang.org/x/sys/..."}},
+	{"engine/hub", []string{"quern/engine/diskspace", "quern/engine/filelock", "quern/kernels/quant", "golang.org/x/sys/..."}},
 	{"engine/filelock", []string{"golang.org/x/sys/..."}},
 	{"engine/hub/hubtest", nil},
-	{"engine/store", []string{"quern/engine", "quern/engine/hub"}},
+	{"engine/rescue", nil},
+	{"engine/store", []string{"quern/engine", "quern/engine/hub", "quern/engine/rescue"}},
 	{"engine/graph", []string{"quern/formats/weights", "quern/kernels/quant", "quern/kernels/threads", "gorgonia.org/...", "github.com/chewxy/hm", "gonum.org/v1/gonum/graph/..."}},
 	{"engine/graph/graphtest", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/model", []string{"quern/engine/graph", "quern/formats/weights", "quern/kernels/quant"}},
@@ -77,8 +79,8 @@ var arrows = []struct {
 	{"engine/chat/...", []string{"quern/engine/chat/...", "quern/engine/wire", "golang.org/x/text/..."}},
 	{"engine/wire", nil},
 	{"engine/wire/rules", []string{"quern/engine/grammar", "quern/engine/grammar/schema", "quern/engine/wire"}},
-	{"engine/asr/...", []string{"quern/engine/asr/...", "quern/engine/graph", "quern/engine/kv", "quern/engine/token", "quern/formats/...", "quern/kernels/..."}},
-	{"engine/asr/conformer", []string{"quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/vad", "quern/engine/onnx", "quern/engine/token", "quern/formats/onnx", "quern/formats/weights"}},
+	{"engine/asr/...", []string{"quern/engine/asr/...", "quern/engine/graph", "quern/engine/kv", "quern/engine/rescue", "quern/engine/token", "quern/formats/...", "quern/kernels/..."}},
+	{"engine/asr/conformer", []string{"quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/vad", "quern/engine/onnx", "quern/engine/rescue", "quern/engine/token", "quern/formats/onnx", "quern/formats/weights"}},
 	{"engine/tts/...", []string{"quern/engine/tts/...", "quern/engine/graph", "quern/formats/...", "quern/kernels/...", "golang.org/x/text/..."}},
 	{"engine/grammar", nil},
 	{"engine/grammar/...", []string{"quern/engine/grammar", "quern/engine/grammar/..."}},
@@ -107,7 +109,7 @@ var arrows = []struct {
 	{"httpapi", []string{"quern/httpapi/internal/anthropic", "quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/limits", "quern/httpapi/internal/llama", "quern/httpapi/internal/ollama", "quern/httpapi/internal/openai", "quern/httpapi/internal/fault", "quern/httpapi/internal/realtime", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/responses", "quern/httpapi/internal/server", "quern/httpapi/internal/vllm", "quern/httpapi/page"}},
 	{"httpapi/page", nil},
 	{"httpapi/batch", nil},
-	{"httpapi/jobs", []string{"quern/engine/filelock", "quern/httpapi/batch", "github.com/nats-io/..."}},
+	{"httpapi/jobs", []string{"quern/engine/diskspace", "quern/engine/filelock", "quern/httpapi/batch", "github.com/nats-io/..."}},
 	{"httpapi/internal/openai", []string{"quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/batch", "quern/httpapi/internal/ask", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
 	{"httpapi/internal/anthropic", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/ollama", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
@@ -116,7 +118,7 @@ var arrows = []struct {
 	{"httpapi/internal/cohere", []string{"quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
 	{"httpapi/internal/eleven", []string{"quern/engine", "quern/httpapi/spool", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
 	{"httpapi/internal/realtime", []string{"quern/codecs", "quern/codecs/pcm", "quern/codecs/resample", "quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/turn", "quern/httpapi/transcript", "github.com/coder/websocket"}},
-	{"httpapi/internal/responses", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
+	{"httpapi/internal/responses", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/batch", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/audio", []string{"quern/codecs", "quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
 	{"httpapi/internal/turn", []string{"quern/engine", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream"}},
 	{"httpapi/internal/ask", []string{"quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
@@ -139,6 +141,7 @@ var arrows = []struct {
 
 	{"cmd/quern/internal/telemetry", []string{"quern/engine/trace", "go.opentelemetry.io/..."}},
 
+	{"cmd/quern-release", nil},
 	{"cmd/quern-wasm", []string{"quern/engine", "quern/engine/hub", "quern/engine/local", "quern/engine/store", "quern/httpapi", "quern/httpapi/page"}},
 
 	{"bench/...", []string{"..."}},
@@ -214,6 +217,9 @@ func breaches(pkg string, imports []string) []string {
 }
 
 func TestArrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks go list of every build")
+	}
 	for _, tt := range []struct {
 		name     string
 		env      []string

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -151,6 +152,9 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	if queue != nil {
 		defer queue.Close()
 		ao.Jobs = queue
+		if s.Responses.Store == "jobs" {
+			ao.Responses.Archive = queue
+		}
 	}
 	api, err := httpapi.New(ao)
 	if err != nil {
@@ -239,6 +243,9 @@ func (a *app) serveJobs(s *settings.Loaded, log *slog.Logger) (*jobs.Jobs, error
 		return nil, nil
 	}
 	if o.Dir == "" && len(o.Servers) == 0 {
+		if o.ResponseBytes > 0 {
+			return nil, fmt.Errorf("responses.store is jobs, and there is no folder for that: %w; name one (jobs.dir)", unfound)
+		}
 		log.Debug("files and batches cannot be kept; jobs.dir names a folder", "err", unfound)
 		return nil, nil
 	}
@@ -287,9 +294,13 @@ func listen(ctx context.Context, s *settings.Loaded) (net.Listener, error) {
 	return ln, nil
 }
 
+// alive has a connection whose other end is gone without a word closed after a minute: machines
+// that lost power and networks that were cut send no end.
+var alive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 3}
+
 // bind opens an address.
 func bind(ctx context.Context, address string) (net.Listener, error) {
-	var lc net.ListenConfig
+	lc := net.ListenConfig{KeepAliveConfig: alive}
 	ln, err := lc.Listen(ctx, "tcp", address)
 	var errno syscall.Errno
 	if errors.As(err, &errno) && bindErrors[errno] != "" {

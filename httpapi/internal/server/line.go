@@ -222,14 +222,14 @@ func FromJobs(err error) error {
 	var away *batch.AwayError
 	switch {
 	case errors.As(err, &full):
-		e := fault.New(fault.CodeStoreFull, "", "the store of files and batches is full; delete files that are no longer needed, or raise jobs.max_bytes")
+		e := fault.New(engine.CodeStoreFull, "", "the store of files and batches is full; delete files that are no longer needed, or raise jobs.max_bytes")
 		if full.Left >= 0 {
 			e.Message = "the store of files and batches is full, " + engine.MiB(full.Left) + " are left; delete files that are no longer needed, or raise jobs.max_bytes"
 		}
 		e.Cause = full.Err
 		return e
 	case errors.As(err, &away):
-		e := fault.New(fault.CodeStoreAway, "", "files and batches cannot be reached now; try again later")
+		e := fault.New(fault.CodeStoreAway, "", "the store of files, batches and responses cannot be reached now; try again later")
 		e.After, e.Cause = 5*time.Second, away.Err
 		return e
 	case errors.Is(err, batch.ErrLines):
