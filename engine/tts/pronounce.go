@@ -72,6 +72,12 @@ type Text struct {
 // are in what was sent, tags included. When ctx ends it stops with ctx's error. A
 // document that is not read is an *ssml.Error.
 func (p *Pronouncer) Phonemize(ctx context.Context, t Text) ([]g2p.Token, error) {
+	tokens, _, err := p.phonemize(ctx, t)
+	return tokens, err
+}
+
+// phonemize returns the tokens of a text, and the code of the language it is in.
+func (p *Pronouncer) phonemize(ctx context.Context, t Text) ([]g2p.Token, string, error) {
 	tag := cmp.Or(t.Language, t.Usual)
 	if strings.EqualFold(tag, "en") && strings.HasPrefix(t.Usual, "en-") {
 		tag = t.Usual // the voice's English
@@ -82,20 +88,20 @@ func (p *Pronouncer) Phonemize(ctx context.Context, t Text) ([]g2p.Token, error)
 		// A document may say its language itself.
 		var err error
 		if doc, err = ssml.Parse(t.Text, code); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if t.Language == "" && doc.Language != "" {
 			code, ok = doc.Language, true
 		}
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: %q; %s are built in", ErrLanguage, code, strings.Join(lang.Spoken(), ", "))
+		return nil, "", fmt.Errorf("%w: %q; %s are built in", ErrLanguage, code, strings.Join(lang.Spoken(), ", "))
 	}
 	tokens, err := p.read(ctx, code, doc, t.Lexicons)
 	if err == nil && t.SSML {
 		doc.Restore(tokens)
 	}
-	return tokens, err
+	return tokens, code, err
 }
 
 // read returns the tokens of a document's text in a language that is built in.
@@ -126,11 +132,11 @@ func LanguageName(tag string) string {
 	}
 }
 
-// units returns a text as units of at most limit symbols each.
-func (p *Pronouncer) units(ctx context.Context, t Text, limit int) ([]unit, error) {
-	tokens, err := p.Phonemize(ctx, t)
+// units returns a text as units of at most limit symbols each, and its language.
+func (p *Pronouncer) units(ctx context.Context, t Text, limit int) ([]unit, string, error) {
+	tokens, language, err := p.phonemize(ctx, t)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var out []unit
 	for _, t := range tokens {
@@ -156,7 +162,7 @@ func (p *Pronouncer) units(ctx context.Context, t Text, limit int) ([]unit, erro
 		}
 		out = append(out, u)
 	}
-	return out, nil
+	return out, language, nil
 }
 
 // IsSSML reports whether a text is a document of SSML: whether it begins with speak.

@@ -50,9 +50,9 @@ func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chu
 			yield(Chunk{}, err)
 			return
 		}
-		units, err := p.units(ctx, Text{Text: r.Text, SSML: r.SSML, Language: r.Language, Usual: voice.Language, Lexicons: r.Lexicons}, s.Limit())
+		units, language, err := p.units(ctx, Text{Text: r.Text, SSML: r.SSML, Language: r.Language, Usual: voice.Language, Lexicons: r.Lexicons}, s.Limit())
 		if err == nil {
-			err = able(s, units)
+			err = able(s, units, language)
 		}
 		if err != nil {
 			yield(Chunk{}, err)
@@ -90,22 +90,16 @@ type Pitcher interface {
 // ErrUnable is wrapped where a text asks for what the synthesiser cannot do.
 var ErrUnable = errors.New("the voice cannot do this")
 
-// A Limited is a Synth that has not all of Kokoro's symbols.
+// A Limited is a Synth that does not speak every language that can be pronounced.
 type Limited interface {
-	// Has reports whether it has a sound for a symbol that is no mark.
-	Has(symbol rune) bool
+	// Speaks reports whether it has the sounds of a language.
+	Speaks(language string) bool
 }
 
-// able reports whether s can speak units as they ask.
-func able(s Synth, units []unit) error {
-	if l, ok := s.(Limited); ok {
-		for i := range units {
-			for _, r := range units[i].symbols {
-				if units[i].mark == 0 && !l.Has(r) {
-					return fmt.Errorf("%w: %s has no sound %c of %q; it speaks English only, so ask for English or for a voice of Kokoro", ErrUnable, s.Name(), r, units[i].said)
-				}
-			}
-		}
+// able reports whether s can speak units of a language as they ask.
+func able(s Synth, units []unit, language string) error {
+	if l, ok := s.(Limited); ok && !l.Speaks(language) {
+		return fmt.Errorf("%w: %s has the sounds of English only; a voice of Kokoro reads %s", ErrUnable, s.Name(), LanguageName(language))
 	}
 	if _, ok := s.(Pitcher); ok {
 		return nil

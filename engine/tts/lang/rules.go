@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -164,10 +165,11 @@ func (t *table) rewrite(word string) string {
 	var b strings.Builder
 next:
 	for i := 0; i < len(w); {
-		for k := range rules[w[i]] {
-			r := &rules[w[i]][k]
+		list := rules[w[i]]
+		for k := range list {
+			r := &list[k]
 			end := i + len(r.letters)
-			if end > len(w) || string(w[i:end]) != string(r.letters) || !around(r.left, w, i-1, -1) || !around(r.right, w, end, 1) {
+			if end > len(w) || !slices.Equal(w[i:end], r.letters) || !around(r.left, w, i-1, -1) || !around(r.right, w, end, 1) {
 				continue
 			}
 			b.WriteString(r.sounds)

@@ -1,0 +1,75 @@
+package tts
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// voices is a synthesiser with a voice of each language, which keeps what it is asked for.
+type voices struct {
+	plain
+	heard *strings.Builder
+}
+
+func (voices) Voices() []Voice {
+	var out []Voice
+	for _, id := range []string{"af_bella", "bf_emma", "ef_dora", "ff_siwis", "if_sara", "pf_dora", "hf_alpha", "jf_alpha", "zf_xiaobei"} {
+		out = append(out, describe(id))
+	}
+	return out
+}
+
+func (s voices) Speak(ctx context.Context, symbols []rune, voice string, speed float64, seed uint64) ([]float32, []int, error) {
+	s.heard.WriteString(string(symbols))
+	return s.plain.Speak(ctx, symbols, voice, speed, seed)
+}
+
+// A text is read in the language of the voice, or in the one that is asked for; what
+// cannot be read is refused before anything is heard.
+func TestLanguageOfSpeech(t *testing.T) {
+	p, err := NewPronouncer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		voice, language, text string
+		want                  string // of the symbols, or of the error
+		err                   error
+	}{
+		{"ef_dora", "", "chico", "ʧˈiko", nil},
+		{"ef_dora", "es-MX", "chico", "ʧˈiko", nil},
+		{"af_bella", "e", "chico", "ʧˈiko", nil},
+		{"ff_siwis", "", "les amis", "lez amˈi", nil},
+		{"if_sara", "", "gli amici", "ʎɪ amˈiʧɪ", nil},
+		{"pf_dora", "pt", "não", "nˈɐ̃ʊ̃", nil},
+		{"ef_dora", "en", "the cat", "ðə kˈæt", nil},
+		{"bf_emma", "en", "bath", "bˈɑːθ", nil},
+		{"ef_dora", "", "<speak xml:lang='it-IT'>gli</speak>", "ʎˈɪ", nil},
+		{"ef_dora", "", "<speak><phoneme ph='ˈɲu'>x</phoneme></speak>", "ɲˈu", nil},
+		{"ef_dora", "", "hola привет", "Cyrillic", ErrScript},
+		{"if_sara", "", "日本", "Han", ErrScript},
+		{"jf_alpha", "", "konnichiwa", `"ja"; en-us, en-gb, es`, ErrLanguage},
+		{"zf_xiaobei", "", "ni hao", `"zh"`, ErrLanguage},
+		{"af_bella", "pt-PT", "bom dia", `"pt-pt"`, ErrLanguage},
+	} {
+		s := voices{plain{400}, &strings.Builder{}}
+		var got error
+		for _, err := range Speak(t.Context(), s, p, Request{Text: tt.text, Voice: tt.voice, Speed: 1, Language: tt.language, SSML: IsSSML(tt.text)}) {
+			got = err
+		}
+		switch {
+		case tt.err != nil && (!errors.Is(got, tt.err) || !strings.Contains(got.Error(), tt.want) || s.heard.Len() > 0):
+			t.Errorf("%s %q: got %v behind %q, want %v with %s", tt.voice, tt.text, got, s.heard, tt.err, tt.want)
+		case tt.err == nil && (got != nil || s.heard.String() != tt.want):
+			t.Errorf("%s %q: got %q, %v, want %q", tt.voice, tt.text, s.heard, got, tt.want)
+		}
+	}
+	// The built-in voice has the sounds of English only.
+	for _, err := range Speak(t.Context(), Formant(), p, Request{Text: "perro", Voice: "af_bella", Speed: 1, Language: "es"}) {
+		if !errors.Is(err, ErrUnable) {
+			t.Errorf("the built-in voice speaks Spanish: %v", err)
+		}
+	}
+}
