@@ -100,6 +100,7 @@ var arrows = []struct {
 	{"engine/embed", []string{"quern/engine", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/token", "quern/formats/weights"}},
 	{"engine/speech", []string{"quern/engine", "quern/engine/budget", "quern/engine/tts", "quern/engine/tts/g2p", "quern/engine/tts/ssml"}},
 	{"engine/transcribe", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/conformer", "quern/engine/asr/vad", "quern/engine/budget"}},
+	{"engine/live", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/vad"}},
 	{"engine/onnx/serve", []string{"quern/engine", "quern/engine/asr", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/onnx", "quern/engine/token", "quern/engine/wholefile",
 		"quern/formats/onnx", "quern/formats/safetensors", "quern/formats/weights", "quern/kernels/threads"}},
 	{"engine/local", []string{"quern/engine/...", "quern/formats/ggml", "quern/formats/onnx", "quern/formats/weights"}},
