@@ -97,7 +97,7 @@ func (c *cutter) piece() (audio []float32, at int) {
 		n = vad.Quietest(c.audio)
 	}
 	audio = append([]float32(nil), c.audio[:n]...)
-	spoken := n < len(c.audio) // words go on
+	spoken := n < len(c.audio)                // words go on
 	back := min(pad, c.quiet*engine.Hop/2, n) // silence alone is in both
 	c.drop(n - back)
 	c.reset()
