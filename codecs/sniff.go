@@ -55,6 +55,10 @@ func early(r *bufio.Reader) *format {
 	return nil
 }
 
+// NeedsWhole reports whether an input with these first bytes is decoded only when all of it
+// is there: MP4 may have its index at the end.
+func NeedsWhole(head []byte) bool { return isMP4(head) }
+
 // recognise returns the format of an input that starts with b and where it
 // begins, nil if it is none that can be decoded.
 func recognise(b []byte) (*format, int) {

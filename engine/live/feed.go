@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"sync"
+
+	"quern/engine"
 )
 
 // A Feed is sound on its way from one writer to one transcription: mono samples at
@@ -108,3 +110,24 @@ func (f *Feed) read(ctx context.Context, least int) ([]float32, error) {
 		}
 	}
 }
+
+// Source is the feed for who takes sound as it comes, in place of a transcription. Reading
+// waits for some, and no longer than ctx lasts.
+func (f *Feed) Source(ctx context.Context) engine.Source {
+	var rest []float32
+	var end error
+	return source(func(dst []float32) (int, error) {
+		if len(rest) == 0 && end == nil {
+			rest, end = f.read(ctx, 1)
+		}
+		n := copy(dst, rest)
+		if rest = rest[n:]; len(rest) > 0 {
+			return n, nil
+		}
+		return n, end
+	})
+}
+
+type source func([]float32) (int, error)
+
+func (s source) Read(dst []float32) (int, error) { return s(dst) }

@@ -43,16 +43,24 @@ func Follow(ctx context.Context, a *server.API, rec live.Recogniser, f *live.Fee
 	var info engine.TranscribeInfo
 	o.Request.Info = &info
 	defer func() { a.Metrics.Heard(metrics.AudioIn, info.Duration) }()
-	var segments []engine.Segment
+	var segments []engine.Segment // of pieces
 	var text strings.Builder
+	ended := true // the latest of them
 	for u, err := range live.Transcribe(ctx, rec, f, o) {
 		if err != nil {
 			return nil, fault.Classify(ctx, soundError(err))
 		}
 		if u.Text != "" {
-			segments = append(segments, u.Segment)
+			if ended {
+				segments = append(segments, engine.Segment{ID: len(segments), Start: u.Start, Language: u.Language})
+			}
+			last := &segments[len(segments)-1]
+			last.Text, last.End = last.Text+u.Text, max(last.End, u.End)
+			last.Words, last.Logprobs, last.Tokens = append(last.Words, u.Words...), append(last.Logprobs, u.Logprobs...), append(last.Tokens, u.Tokens...)
 			text.WriteString(u.Text)
+			ended = false
 		}
+		ended = ended || u.Final
 		if err := each(u); err != nil {
 			return nil, err
 		}
