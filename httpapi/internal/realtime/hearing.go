@@ -82,7 +82,7 @@ func (s *session) appendAudio(o *body.Object) error {
 		if s.held() <= samplesOf(s.api.Options.Realtime.Audio) {
 			continue
 		}
-		if !s.ear.turns.speaking {
+		if !s.ear.turns.Speaking {
 			return s.holds(len(b))
 		}
 		s.endTurn() // who never pauses is answered all the same
@@ -95,19 +95,19 @@ func (s *session) listen() {
 	e := &s.ear
 	for e.end()-e.heard >= engine.Hop {
 		at := e.heard - e.start
-		now := e.turns.hear(e.audio[at : at+engine.Hop])
+		now := e.turns.Hear(e.audio[at : at+engine.Hop])
 		e.heard += engine.Hop
 		switch now {
-		case began:
-			e.forget(e.heard - loudHops*engine.Hop - samplesIn(e.set.Prefix))
+		case audio.Began:
+			e.forget(e.heard - audio.LoudHops*engine.Hop - samplesIn(e.set.Prefix))
 			s.beginTurn()
-		case ended:
+		case audio.Ended:
 			s.endTurn()
 		}
 	}
 	switch {
-	case !e.turns.speaking:
-		e.forget(e.heard - loudHops*engine.Hop - samplesIn(e.set.Prefix))
+	case !e.turns.Speaking:
+		e.forget(e.heard - audio.LoudHops*engine.Hop - samplesIn(e.set.Prefix))
 	case s.turn != nil:
 		s.pass(e.heard)
 	}
@@ -132,7 +132,7 @@ func (s *session) beginTurn() {
 // endTurn makes an item of the turn and may answer it.
 func (s *session) endTurn() {
 	e := &s.ear
-	e.turns.stop()
+	e.turns.Stop()
 	stop := milliseconds(e.heard)
 	s.emit(event{Type: "input_audio_buffer.speech_stopped", AudioEnd: &stop, ItemID: e.item})
 	// What the detector has not heard is of the next turn.
@@ -191,7 +191,7 @@ func (s *session) commitAudio(o *body.Object) error {
 		sound = s.ear.take(s.ear.start)
 	}
 	if s.ear.turns != nil {
-		s.ear.turns.stop()
+		s.ear.turns.Stop()
 		s.ear.heard = s.ear.end()
 	}
 	return s.commit(sound)
@@ -206,7 +206,7 @@ func (s *session) clearAudio(o *body.Object) error {
 	s.drop()
 	s.ear.item = ""
 	if s.ear.turns != nil {
-		s.ear.turns.stop()
+		s.ear.turns.Stop()
 		s.ear.heard = s.ear.end()
 	}
 	s.emit(event{Type: "input_audio_buffer.cleared"})
