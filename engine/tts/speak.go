@@ -60,16 +60,18 @@ func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chu
 		}
 		at := 0 // samples so far
 		said := 0
-		utterances := split(units, s.Limit())
-		for i := range utterances {
-			c, err := render(ctx, s, r, &utterances[i], at, i == len(utterances)-1)
+		for cutter := newSplitter(s); len(units) > 0; {
+			var u utterance
+			n, _ := cutter.next(units, true)
+			u, units = cutter.cut(units, n)
+			c, err := render(ctx, s, r, &u, at, len(units) == 0)
 			if err != nil {
 				yield(Chunk{}, err)
 				return
 			}
 			c.Start, c.End = said, len(r.Text)
-			if i+1 < len(utterances) {
-				c.End = max(said, utterances[i+1].units[0].start)
+			if len(units) > 0 {
+				c.End = max(said, units[0].start)
 			}
 			said = c.End
 			s.Floor(c.Samples, at, r.Seed)

@@ -18,6 +18,7 @@ const plainRate, plainQuiet = 10000, 0.001 // well below the floor
 func (plain) Name() string { return "plain" }
 func (plain) Rate() int    { return plainRate }
 func (s plain) Limit() int { return s.limit }
+func (plain) First() int   { return 0 }
 
 func (plain) Floor([]float32, int, uint64) {}
 func (plain) Voices() []Voice              { return []Voice{{ID: "af_plain", Language: "en-us"}} }

@@ -29,6 +29,9 @@ type Synth interface {
 	Rate() int
 	// Limit is how many symbols an utterance may have.
 	Limit() int
+	// First is how many an answer's first utterance should have at most, to be heard soon;
+	// 0 where any is.
+	First() int
 	// Voices lists its speakers.
 	Voices() []Voice
 	// Bytes is about how much memory it occupies.
@@ -52,6 +55,7 @@ type formantSynth struct{ pitch float64 }
 func (formantSynth) Name() string { return "quern-formant" }
 func (formantSynth) Rate() int    { return formant.Rate }
 func (formantSynth) Limit() int   { return 400 }
+func (formantSynth) First() int   { return 0 }
 func (formantSynth) Bytes() int64 { return 0 }
 
 func (formantSynth) Voices() []Voice {
@@ -229,6 +233,9 @@ func (s *kokoroSynth) Bytes() int64 { return s.model.Bytes() }
 
 // Limit is below what the network reads: long utterances are rushed.
 func (s *kokoroSynth) Limit() int { return 400 }
+
+// First is some two seconds, which two threads of 2021 make in a third of one.
+func (s *kokoroSynth) First() int { return 32 }
 
 func (s *kokoroSynth) Voices() []Voice { return s.packs.voices() }
 
