@@ -78,6 +78,14 @@ func ReaderFor(path string, usual Reader) Reader {
 	return usual
 }
 
+// Prepare makes the pronouncer and has it read a line, so that no request waits for
+// either. What fails fails again when it is asked for.
+func (r Reader) Prepare(ctx context.Context) {
+	if reader, err := r(); err == nil {
+		_, _ = reader.Phonemize(ctx, tts.Text{Text: "On May 5, 2024, J. Smith paid $3.50 for 2 of them.", Usual: "en-us"})
+	}
+}
+
 // Speak renders a text, the first utterance first.
 func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
 	return func(yield func(engine.Speech, error) bool) {

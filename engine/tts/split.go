@@ -161,14 +161,30 @@ func sentence(units []unit) int {
 	return len(units)
 }
 
-// phrases are words a phrase begins with.
-var phrases = map[string]bool{"and": true, "or": true, "but": true, "because": true, "although": true, "though": true, "while": true, "when": true, "where": true, "which": true,
-	"who": true, "that": true, "if": true, "unless": true, "until": true, "since": true, "than": true, "in": true, "at": true, "for": true, "with": true, "without": true,
-	"from": true, "into": true, "through": true, "between": true, "over": true, "under": true, "after": true, "before": true, "during": true, "by": true, "to": true}
+// phrases are words a phrase begins with, unless the word before is one of clinging, which
+// belongs to what follows it.
+var (
+	phrases = wordSet(`and or but because although though while when where which who whose that if unless until since than as how why what
+		of in at for with without from into through between over under after before during by to on about against across behind near
+		is are was were be has have had do does did will would can could shall should may might must isn't aren't wasn't weren't don't doesn't didn't won't wouldn't can't couldn't`)
+	clinging = wordSet(`a an the my your his her its our their this that these those some any no every each all both more most very so too not never
+		i you he she it we they who what which there here how why when where while if because although though and or but as than
+		of in at for with without from into through between over under after before during by to on about against across behind near
+		is are was were be been has have had do does did will would can could shall should may might must`)
+)
+
+func wordSet(words string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		out[w] = true
+	}
+	return out
+}
 
 // phrase reports whether a phrase begins at unit i.
 func phrase(units []unit, i int) bool {
-	return i+1 < len(units) && units[i].mark == 0 && units[i+1].mark == 0 && units[i+1].pause == 0 && phrases[strings.ToLower(units[i].said)]
+	return i+1 < len(units) && units[i].mark == 0 && units[i+1].mark == 0 && units[i+1].pause == 0 &&
+		phrases[strings.ToLower(units[i].said)] && !clinging[strings.ToLower(units[i-1].said)]
 }
 
 // breaks are the places an utterance may end at, best first.

@@ -27,7 +27,9 @@ func TestOpening(t *testing.T) {
 		{"two stumps", "Yes. No. Here is what you want. " + rest, "Yes . No . Here is what you want ."},
 		{"one word", "Yes.", "Yes ."},
 		{"no stump behind", "The miller opens the gate for us. " + rest, "The miller opens the gate for us ."},
-		{"a comma behind", "Although none of the millers had opened the gate, the water came. " + rest, "Although none of the millers had opened the gate ,"},
+		{"a comma behind", "Although no miller nobody knew opened the gate, the water came. " + rest, "Although no miller nobody knew opened the gate ,"},
+		{"a verb behind its subject", "Although none of the millers had opened the gate, the water came. " + rest, "Although none of the millers"},
+		{"no phrase that clings", "None of all the many tall old millers was the one we know. " + rest, "None of all the many tall old millers"},
 		{"nowhere", strings.Repeat("abcde ", 30) + "abc.", strings.Repeat("abcde ", 30) + "abc ."},
 	} {
 		all := split(hasty{plain{400}}, words(tt.text))

@@ -82,6 +82,7 @@ func New(set *weights.Set, config []byte, pool Pool) (*Model, error) {
 		return nil, err
 	}
 	m.weights = l.memory.bytes()
+	m.arena.warm()
 	runtime.AddCleanup(m, (*memory).free, l.memory)
 	runtime.AddCleanup(m, (*arena).free, m.arena)
 	return m, nil
