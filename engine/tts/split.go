@@ -86,7 +86,9 @@ func (s *splitter) next(units []unit, whole bool) (n int, settled bool) {
 	for settled && n < len(units) && units[n-1].pause == 0 && sameManner(&units[0], &units[n]) {
 		k, known := s.piece(units[n:], whole)
 		if !known {
-			return n, false
+			// It is longer than a stump already, and so whatever it grows to.
+			apart := length(units[n:]) >= fewSymbols && length(units[:n]) >= fewSymbols
+			return n, apart && (!s.begun || length(units[:n])+fewSymbols > s.most)
 		}
 		together := length(units[:n+k])
 		// The first utterance stays short; a stump joins its neighbour even then.

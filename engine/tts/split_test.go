@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// A hasty synthesiser wants its first utterance short.
-type hasty struct{ plain }
+// An eager synthesiser wants its first utterance short.
+type eager struct{ plain }
 
-func (hasty) First() int { return 32 }
+func (eager) First() int { return 32 }
 
 // The first utterance of a synthesiser that takes its time is a clause or a phrase of
 // four words at least; those behind it grow, so that sound lasts until more is made.
@@ -32,7 +32,7 @@ func TestOpening(t *testing.T) {
 		{"no phrase that clings", "None of all the many tall old millers was the one we know. " + rest, "None of all the many tall old millers"},
 		{"nowhere", strings.Repeat("abcde ", 30) + "abc.", strings.Repeat("abcde ", 30) + "abc ."},
 	} {
-		all := split(hasty{plain{400}}, words(tt.text))
+		all := split(eager{plain{400}}, words(tt.text))
 		var got []string
 		for _, u := range all[0].units {
 			if u.mark != 0 {
@@ -74,7 +74,7 @@ func TestSettled(t *testing.T) {
 				units[i].Rate = 2
 			}
 		}
-		for _, s := range []Synth{plain{400}, plain{100}, hasty{plain{400}}} {
+		for _, s := range []Synth{plain{400}, plain{100}, eager{plain{400}}} {
 			var want []int
 			for _, u := range split(s, units) {
 				want = append(want, len(u.units))
