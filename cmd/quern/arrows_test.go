@@ -114,8 +114,9 @@ var arrows = []struct {
 	{"httpapi/internal/llama", []string{"quern/engine", "quern/engine/token", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/vllm", []string{"quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
 	{"httpapi/internal/cohere", []string{"quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
-	{"httpapi/internal/eleven", []string{"quern/engine", "quern/httpapi/spool", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
-	{"httpapi/internal/realtime", []string{"quern/codecs", "quern/codecs/pcm", "quern/codecs/resample", "quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/turn", "quern/httpapi/transcript", "github.com/coder/websocket"}},
+	{"httpapi/internal/eleven", []string{"quern/engine", "quern/httpapi/spool", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/socket", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
+	{"httpapi/internal/socket", []string{"quern/httpapi/internal/fault", "quern/httpapi/internal/server", "github.com/coder/websocket"}},
+	{"httpapi/internal/realtime", []string{"quern/codecs", "quern/codecs/pcm", "quern/codecs/resample", "quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/guard", "quern/httpapi/internal/metrics", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/socket", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
 	{"httpapi/internal/responses", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/audio", []string{"quern/codecs", "quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript"}},
 	{"httpapi/internal/turn", []string{"quern/engine", "quern/httpapi/internal/fault", "quern/httpapi/internal/metrics", "quern/httpapi/internal/server", "quern/httpapi/internal/stream"}},
@@ -149,7 +150,7 @@ var arrows = []struct {
 var only = map[string][]string{
 	"gorgonia.org/...":                        {"quern/engine/graph"},
 	"github.com/julienschmidt/httprouter/...": {"quern/httpapi/internal/server"},
-	"github.com/coder/websocket/...":          {"quern/httpapi/internal/realtime"},
+	"github.com/coder/websocket/...":          {"quern/httpapi/internal/socket"},
 	"github.com/nats-io/...":                  {"quern/httpapi/jobs", "quern/bench/jobs"},
 	"go.opentelemetry.io/...":                 {"quern/cmd/quern/internal/telemetry"},
 }

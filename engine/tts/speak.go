@@ -99,6 +99,9 @@ func (t *teller) tell(ctx context.Context, g *growing, yield func(Chunk, error) 
 		return err
 	}
 	whole := g.whole() || g.haste != Patient
+	if g.haste == Sentences && !g.whole() && length(units[min(g.said, known):known]) < fewSymbols {
+		return nil // a stump waits for its neighbour
+	}
 	for g.said < known {
 		n, settled := t.cutter.next(units[g.said:known], whole)
 		if !settled || g.said+n > sure {
