@@ -136,6 +136,7 @@ func First(voices []Voice, voice string) (Voice, error) {
 type kokoroSynth struct {
 	model *kokoro.Model
 	packs *packs
+	pitch float64 // semitones higher than its voices
 }
 
 // OpenKokoro opens a Kokoro model: its file (.pth or .safetensors), or the
@@ -165,7 +166,7 @@ func OpenKokoro(path string, pool kokoro.Pool) (Synth, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &kokoroSynth{m, p}, nil
+	return &kokoroSynth{model: m, packs: p}, nil
 }
 
 // IsKokoro reports whether path is a Kokoro model or a directory with one.
@@ -275,5 +276,12 @@ func (s *kokoroSynth) Speak(ctx context.Context, symbols []rune, voice string, s
 			return nil, nil, err
 		}
 	}
-	return s.model.Speak(ctx, symbols, v.Style(len(symbols)), speed, seed)
+	return s.model.Speak(ctx, symbols, v.Style(len(symbols)), kokoro.Manner{Speed: speed, Pitch: s.pitch, Seed: seed})
+}
+
+// Pitched returns the synthesiser, so many semitones higher.
+func (s *kokoroSynth) Pitched(semitones float64) Synth {
+	higher := *s
+	higher.pitch += semitones
+	return &higher
 }
