@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
 	"quern/engine/tts"
+	"quern/engine/tts/ttstest"
 	"quern/kernels/threads"
 )
 
@@ -75,7 +77,25 @@ func first(dir string, n, runs int, out io.Writer) (err error) {
 			fmt.Fprintf(w, "%s, %q\t%d\t%.2f\t%.0f\t%.0f\t%.0f\t\n", s.name, text[:c.End], c.Symbols, seconds, perSecond*seconds, stat.Median(stat.Values(cpu, same)), stat.Median(stat.Values(took, same)))
 		}
 	}
-	return w.Flush()
+	must.Do(w.Flush())
+	return joins(out, reader, synth, tts.Formant())
+}
+
+// joins measures how much the high band stands out where utterances meet.
+func joins(out io.Writer, reader *tts.Pronouncer, synths ...tts.Synth) error {
+	for _, s := range synths {
+		var samples []float32
+		var joins []int
+		for c, err := range tts.Speak(context.Background(), s, reader, tts.Request{Text: strings.Join(openings, " "), Voice: "af_bella", Speed: 1}) {
+			if err != nil {
+				return err
+			}
+			joins = append(joins, len(samples))
+			samples = append(samples, c.Samples...)
+		}
+		fmt.Fprintf(out, "%s, %d joins: at most %.1f dB more in the high band than 10 ms around\n", s.Name(), len(joins), ttstest.Clicks(samples, s.Rate(), joins))
+	}
+	return nil
 }
 
 func same(x float64) float64 { return x }
