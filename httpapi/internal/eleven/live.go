@@ -20,6 +20,7 @@ const (
 	mostContexts = 5                // of one socket, as the vendor's
 	mostEnding   = 16               // contexts of one socket that are at work, those that end included
 	mostUnknown  = 16               // sockets whose clients have named no key yet
+	firstMessage = 64 << 10         // bytes of a message of theirs
 	keyTime      = 10 * time.Second // to name one
 )
 
@@ -73,7 +74,11 @@ func (a api) converse(c *server.Call, multi bool) error {
 	}
 	defer leave()
 	defer func() { l.leave() }()
-	if l.sock, err = socket.Accept(c, a.Options.Realtime.Message); err != nil || l.sock == nil {
+	limit := a.Options.Realtime.Message
+	if c.Unknown() {
+		limit = min(limit, firstMessage)
+	}
+	if l.sock, err = socket.Accept(c, limit); err != nil || l.sock == nil {
 		return err
 	}
 	l.run(leave)
@@ -246,6 +251,7 @@ func (l *live) take(b []byte) error {
 		if err := l.enter(); err != nil {
 			return err
 		}
+		l.sock.Limit(l.api.Options.Realtime.Message)
 	}
 	if l.closing {
 		return nil

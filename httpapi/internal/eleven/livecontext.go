@@ -88,7 +88,11 @@ func (v *voiceContext) take(m *liveMessage, auto bool) error {
 func (v *voiceContext) push(h engine.Haste) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.queue = append(v.queue, engine.More{Text: string(v.held), Haste: h})
+	if n := len(v.queue); n > 0 && len(v.held) == 0 { // messages without text do not fill the queue
+		v.queue[n-1].Haste = max(v.queue[n-1].Haste, h)
+	} else {
+		v.queue = append(v.queue, engine.More{Text: string(v.held), Haste: h})
+	}
 	v.text += string(v.held)
 	if h == engine.Flush {
 		v.flushed = v.base + len(v.text)
