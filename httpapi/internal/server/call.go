@@ -24,6 +24,7 @@ type Call struct {
 
 	pass    *limits.Pass // of the caller's limits, nil without
 	owner   string       // the caller's key, hashed; "" without keys
+	unknown bool         // the caller has named no key yet
 	manages bool         // the caller may pull and remove models
 
 	sent    *idleReader // a body that is answered while it is being sent; else nil

@@ -35,8 +35,9 @@ func Accept(c *server.Call, limit int64, protocols ...string) (*Conn, error) {
 	if err != nil {
 		return nil, nil
 	}
-	conn.SetReadLimit(limit)
-	return &Conn{conn}, nil
+	w := &Conn{conn}
+	w.Limit(limit)
+	return w, nil
 }
 
 // A Conn is a WebSocket. One goroutine reads at a time, and one writes.
@@ -53,6 +54,9 @@ func (w *Conn) Read(ctx context.Context) ([]byte, error) {
 	}
 	return b, err
 }
+
+// Limit bounds the messages that are read from now on, in bytes.
+func (w *Conn) Limit(n int64) { w.c.SetReadLimit(n) }
 
 // Write sends a message.
 func (w *Conn) Write(ctx context.Context, b []byte) error {

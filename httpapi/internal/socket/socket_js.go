@@ -21,5 +21,6 @@ type Conn struct{}
 
 func (*Conn) Read(context.Context) ([]byte, error)  { return nil, Reachable() }
 func (*Conn) Write(context.Context, []byte) error   { return Reachable() }
+func (*Conn) Limit(int64)                           {}
 func (*Conn) Ping(context.Context) error            { return Reachable() }
 func (*Conn) Close(status int, reason string) error { return nil }

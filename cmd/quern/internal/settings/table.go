@@ -240,7 +240,7 @@ func table() []row {
 		{key: "limits.max_n", section: Limits, in: from(1), unit: "replies", def: httpapi.DefaultMaxN, help: "replies one request may ask for"},
 		{key: "limits.max_logprobs", section: Limits, in: between(1, httpapi.MostLogprobs), def: httpapi.DefaultMaxLogprobs,
 			help: "alternatives a token of /v1/completions"},
-		{key: "realtime.sessions", section: Limits, in: from(1), unit: "sessions", def: httpapi.DefaultRealtimeSessions, help: "of /v1/realtime at a time, and of /v1/speech-to-text/realtime; then 503"},
+		{key: "realtime.sessions", section: Limits, in: from(1), unit: "sessions", def: httpapi.DefaultRealtimeSessions, help: "of /v1/realtime at a time, and of /v1/speech-to-text/realtime, and as many of …/stream-input; then 503"},
 		{key: "realtime.message", section: Limits, in: above(0), def: Size(httpapi.DefaultRealtimeMessage), help: "one event of a client"},
 		{key: "realtime.events_per_second", section: Limits, in: from(1), unit: "events", def: httpapi.DefaultRealtimeEvents, help: "of a client; more wait"},
 		{key: "realtime.items", section: Limits, in: from(1), unit: "items", def: httpapi.DefaultRealtimeItems, help: "of a conversation"},
