@@ -283,4 +283,3 @@ func TestScribeDoor(t *testing.T) {
 		t.Errorf("a plain request: %d", r.StatusCode)
 	}
 }
-
