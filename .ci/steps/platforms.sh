@@ -4,8 +4,8 @@
 
 for target in linux/arm64 darwin/arm64 windows/amd64; do
   echo "$target"
-  CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build -o "$scratch/" ./cmd/quern
-  CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet ./kernels/... ./formats/... ./engine/... ./cmd/...
+  CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build -trimpath -o "$scratch/" ./cmd/quern
+  CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet -trimpath ./kernels/... ./formats/... ./engine/... ./cmd/...
 done
 echo js/wasm
 CGO_ENABLED=0 GOOS=js GOARCH=wasm go build ./kernels/... ./formats/... ./engine/...
