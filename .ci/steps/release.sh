@@ -21,7 +21,7 @@ done
 tar -xzf "$scratch/dist/quern_${version}_linux_amd64.tar.gz" -C "$scratch"
 program=$scratch/quern_${version}_linux_amd64/quern
 "$program" version
-"$program" version | grep -q "^quern $version ($(git rev-parse --short=12 HEAD))" || fail "the program does not know its version and commit"
+"$program" version | grep -q "^quern $version ($(git -C "$scratch/one" rev-parse --short=12 HEAD))" || fail "the program does not know its version and commit"
 go version -m "$program" | awk '$1 == "dep" { print "pkg:golang/" $2 "@" $3 }' | sort >"$scratch/held"
 sed -n 's/.*"purl": "\(pkg:golang\/.*\)".*/\1/p' "$scratch/dist/quern_${version}_linux_amd64.cdx.json" |
   grep -v '^pkg:golang/\(std\|quern\)@' | sort >"$scratch/billed"
