@@ -26,6 +26,7 @@ type Call struct {
 	owner   string       // the caller's key, hashed; "" without keys
 	manages bool         // the caller may pull and remove models
 
+	sent    *idleReader // a body that is answered while it is being sent; else nil
 	op      string
 	span    trace.Span    // of the work of a model, nil without
 	Loading time.Duration // how long Prepare waited for the model

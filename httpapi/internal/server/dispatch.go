@@ -77,6 +77,7 @@ func (a *API) dispatch(c *Call) {
 	c.W.path, c.W.open = c.Route.Path, c.Route.Open && c.Route.Path != pathUnmatched
 	defer c.release()
 	defer c.endWork()
+	defer c.endBody()
 	err := a.admit(c)
 	if err == nil {
 		if c.Route.Work {
@@ -105,7 +106,7 @@ func (a *API) dispatch(c *Call) {
 	if c.W.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	if e.Unread {
+	if e.Unread || c.unread() {
 		a.refuse(c, e)
 		return
 	}
