@@ -30,6 +30,7 @@ type options struct {
 	ready      time.Duration
 	ratio      float64
 	must       bool
+	mounts     bool
 }
 
 // A fault is what is done to a server. do returns what is worth telling.
@@ -73,6 +74,7 @@ func main() {
 	own.DurationVar(&o.ready, "ready", time.Second, "of kill: longest way back")
 	own.Float64Var(&o.ratio, "ratio", 0, "of slow: fail where others' p95 is so many times that beside clients that read; 0 only tells")
 	own.BoolVar(&o.must, "must", false, "fail where this machine does not allow the fault")
+	own.BoolVar(&o.mounts, "mounts", false, "of disk: it has mounts of its own already, and may make one")
 	_ = own.Parse(flag.Args()[1:]) // it exits by itself
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
