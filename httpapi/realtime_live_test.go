@@ -341,7 +341,7 @@ func TestRealtimeLiveBeta(t *testing.T) {
 			t.Fatalf("%d %s", res.StatusCode, b)
 		}
 		secret, _ := at(made, "client_secret", "value").(string)
-		conn, _, err := websocket.Dial(t.Context(), s.URL+"/v1/realtime", &websocket.DialOptions{HTTPClient: s.Client(),
+		conn, _, err := websocket.Dial(t.Context(), s.URL+"/v1/realtime"+chatQuery, &websocket.DialOptions{HTTPClient: s.Client(),
 			HTTPHeader: http.Header{"OpenAI-Beta": {"realtime=v1"}, "Authorization": {"Bearer " + secret}}})
 		if err != nil {
 			t.Fatal(err)

@@ -442,3 +442,34 @@ func TestFeed(t *testing.T) {
 		}
 	})
 }
+
+// TestFigures: what a step costs and gains, with words of 0.4 s and a pause of 1 s after every
+// 15 of them; -v shows the table. Words settle no later than two steps and a word after they
+// were said, and what is decoded stays below what a step and the length of pieces make of it.
+func TestFigures(t *testing.T) {
+	var x sound
+	for i := range 8 {
+		x.say(15*i, 15, 0.4, 0.05)
+		x.silence(1)
+	}
+	length := float64(len(x)) / engine.HearingRate
+	for _, step := range []float64{0.5, 1, 2, 3} {
+		f := &fake{each: 0.4}
+		var cost live.Cost
+		list := hear(t, f, x, tick, live.Options{Step: step, Cost: &cost, Request: engine.TranscribeRequest{TranscribeOptions: engine.TranscribeOptions{Words: true}}})
+		sum, most, n := 0.0, 0.0, 0
+		for _, u := range list {
+			for _, w := range u.Words {
+				late := u.Heard - w.End
+				sum, most, n = sum+late, max(most, late), n+1
+			}
+		}
+		factor := cost.Seconds / length
+		t.Logf("step %.1f s: a word settles %.2f s after it was said, %.2f s at most; %d runs in %d pieces, %.2f times the sound; a file takes %.0f windows of 30 s",
+			step, sum/float64(n), most, cost.Runs, cost.Pieces, factor, math.Ceil(length/30))
+		piece := 15*0.45 + 1
+		if n != 120 || most > 2*step+1.1 || factor > piece/step/2+2 {
+			t.Errorf("step %v: %d words, %.2f s at most, %.2f times the sound", step, n, most, factor)
+		}
+	}
+}

@@ -60,10 +60,10 @@ func wantsBeta(h http.Header) bool {
 
 // connect answers GET /v1/realtime: it serves a session until that ends.
 func (a *api) connect(c *server.Call) error {
-	cfg := newConfig()
-	if secret, ok := guard.Credential(c.R.Header); ok {
-		if saved, ok := a.secrets.config(secret); ok {
-			cfg = saved
+	cfg, secret := newConfig(), false
+	if value, ok := guard.Credential(c.R.Header); ok {
+		if saved, ok := a.secrets.config(value); ok {
+			cfg, secret = saved, saved.listens
 		}
 	}
 	q := c.R.URL.Query()
@@ -77,7 +77,8 @@ func (a *api) connect(c *server.Call) error {
 	if q.Has("call_id") {
 		return fault.New(engine.CodeUnsupportedParam, "call_id", "there are no calls to join: WebRTC and SIP are not supported; leave call_id out and name a model")
 	}
-	if name := q.Get("model"); name != "" && cfg.listens {
+	// Clients name a model for conversations, also with a secret for a session that listens.
+	if name := q.Get("model"); name != "" && cfg.listens && !secret {
 		cfg.ear.model = name
 	} else if name != "" {
 		cfg.model = name
