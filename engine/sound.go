@@ -27,7 +27,7 @@ type SpeakRequest struct {
 	Voice    string  // a voice, a name that stands for one, or a mixture "af_bella(2)+af_sky"
 	Speed    float64 // 0.25 to 4; 0 means 1
 	Seed     uint64  // equal requests sound equal
-	Language string  // "en-us", "en-gb"; "" is the voice's own
+	Language string  // one of Languages; "" is the voice's own
 	SSML     bool    // Text is SSML; see IsSSML
 	Lexicon  *Lexicon
 
@@ -55,10 +55,20 @@ const (
 // A PhonemizeRequest is a text whose pronunciation is asked for.
 type PhonemizeRequest struct {
 	Text     string
-	Language string // "en-us" (also "") or "en-gb"
+	Language string // one of Languages; "" is en-us
 	SSML     bool
 	Lexicon  *Lexicon
 }
+
+// Languages lists the codes of the languages that texts can be read in.
+func Languages() []string { return tts.Languages() }
+
+// LanguageOf returns the code of a language's tag, "es" of "es-MX", and whether texts can
+// be read in it.
+func LanguageOf(tag string) (string, bool) { return tts.LanguageOf(tag) }
+
+// SpokenName is what a language is called in English, "" if texts cannot be read in it.
+func SpokenName(tag string) string { return tts.LanguageName(tag) }
 
 // A Lexicon is how a user wants words to be said.
 type Lexicon = tts.Lexicon

@@ -14,7 +14,7 @@ type Request struct {
 	Voice    string  // a voice, a mixture, or a name that stands for one
 	Speed    float64 // 1 is the voice's own
 	Seed     uint64
-	Language string // "en-us" or "en-gb"; "" is the voice's own
+	Language string // a tag of package lang; "" is the voice's own
 
 	SSML     bool       // Text is SSML
 	Lexicons []*Lexicon // the first that has a word decides
@@ -47,7 +47,7 @@ const maxPause = 60.0
 // in pieces sounds as if it had come at once.
 //
 // The error is a *VoiceError for an unknown voice, and wraps ErrLanguage for a
-// language that cannot be pronounced.
+// language that cannot be pronounced and ErrScript for letters it is not written in.
 func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		voice, err := First(s.Voices(), r.Voice)
@@ -147,8 +147,23 @@ type Pitcher interface {
 // ErrUnable is wrapped where a text asks for what the synthesiser cannot do.
 var ErrUnable = errors.New("the voice cannot do this")
 
+// A Limited is a Synth that has not all of Kokoro's symbols.
+type Limited interface {
+	// Has reports whether it has a sound for a symbol that is no mark.
+	Has(symbol rune) bool
+}
+
 // able reports whether s can speak units as they ask.
 func able(s Synth, units []unit) error {
+	if l, ok := s.(Limited); ok {
+		for i := range units {
+			for _, r := range units[i].symbols {
+				if units[i].mark == 0 && !l.Has(r) {
+					return fmt.Errorf("%w: %s has no sound %c of %q; it speaks English only, so ask for English or for a voice of Kokoro", ErrUnable, s.Name(), r, units[i].said)
+				}
+			}
+		}
+	}
 	if _, ok := s.(Pitcher); ok {
 		return nil
 	}

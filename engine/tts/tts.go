@@ -92,6 +92,9 @@ func (s formantSynth) Speak(ctx context.Context, symbols []rune, voice string, s
 
 func (formantSynth) Floor(samples []float32, at int, seed uint64) { formant.Floor(samples, at, seed) }
 
+// Has reports whether the synthesiser has a sound for a symbol.
+func (formantSynth) Has(symbol rune) bool { return formant.Has(symbol) }
+
 // Pitched returns the synthesiser, so many semitones higher.
 func (s formantSynth) Pitched(semitones float64) Synth { return formantSynth{s.pitch + semitones} }
 

@@ -218,3 +218,23 @@ func CheckText(a *server.API, v body.Value, text string) {
 		v.Refuse(fault.CodeTooLong, v.Path(), "%s has %d characters; the limit is %d (limits.speech_chars)", v.Path(), n, a.Options.SpeechChars)
 	}
 }
+
+// Language reads the language of a text from the first of these fields that is there: a
+// tag such as "es-MX", or a letter as Kokoro's servers have them.
+func Language(o *body.Object, names ...string) string {
+	tag := ""
+	for _, name := range names {
+		v, ok := o.Get(name)
+		if !ok {
+			continue
+		}
+		t := v.Str()
+		if _, known := engine.LanguageOf(t); t != "" && !known {
+			v.Invalid("must be one of %s, got %.60q", strings.Join(engine.Languages(), ", "), t)
+		}
+		if tag == "" {
+			tag = t
+		}
+	}
+	return tag
+}
