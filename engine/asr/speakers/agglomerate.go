@@ -24,11 +24,13 @@ func (b Bounds) fit(n int) int {
 type Agglomeration struct {
 	Threshold float64 // the largest distance of means of unit vectors at which clusters are joined
 	MinSize   int     // clusters with fewer members join the nearest of the others
+	MinShare  float64 // of all vectors, in place of MinSize where it is less
 	Bounds
 }
 
-// Published is the agglomeration of pyannote's speaker-diarization-3.1.
-var Published = Agglomeration{Threshold: 0.7045654963945799, MinSize: 12}
+// Published is the agglomeration of pyannote's speaker-diarization-3.1, whose windows are
+// a second apart.
+var Published = Agglomeration{Threshold: 0.7045654963945799, MinSize: 12, MinShare: 0.1}
 
 // Cluster returns the cluster of each vector, from 0 on as they first occur. Where no cut
 // gives a number of clusters within the bounds, the one nearest to it is taken, and of
@@ -39,7 +41,7 @@ func (a Agglomeration) Cluster(x [][]float32) []int {
 	if len(x) < 2 {
 		return make([]int, len(x))
 	}
-	least := min(a.MinSize, max(1, int(math.RoundToEven(0.1*float64(len(x))))))
+	least := min(a.MinSize, max(1, int(math.RoundToEven(a.MinShare*float64(len(x))))))
 	unit := Unit(x)
 	tree := Link(unit, Centroid)
 	labels := tree.Below(a.Threshold)

@@ -9,12 +9,17 @@ type Clustering struct {
 	PLDA *PLDA // ready, or nil
 }
 
-// NewClustering returns the published clustering, which is VBx where p is not nil.
+// NewClustering returns the published clustering for windows that are so many seconds
+// apart, which is VBx where p is not nil. Of windows farther apart than a second a speaker
+// has fewer; the share of all that a speaker has at least is a hundredth, so that one of
+// eleven is not taken for another.
 //
 // pyannote: speaker-diarization-3.1, and -community-1, config.yaml.
-func NewClustering(p *PLDA) Clustering {
+func NewClustering(p *PLDA, step float64) Clustering {
 	if p == nil {
-		return Clustering{Agglomeration: Published}
+		a := Published
+		a.MinSize, a.MinShare = int(math.Ceil(float64(a.MinSize)/max(1, step))), 0.01
+		return Clustering{Agglomeration: a}
 	}
 	return Clustering{Agglomeration{Threshold: 0.6, MinSize: 1}, p}
 }

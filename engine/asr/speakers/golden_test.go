@@ -121,17 +121,17 @@ func TestAgglomeration(t *testing.T) {
 		MinSize    int `json:"min_cluster_size"`
 		Results    map[string][]int
 	}](t, "pyannote-ahc.json")
-	a := speakers.Agglomeration{Threshold: g.Threshold, MinSize: g.MinSize}
+	a := speakers.Agglomeration{Threshold: g.Threshold, MinSize: g.MinSize, MinShare: 0.1}
 	if a != speakers.Published {
 		t.Errorf("published %+v, the golden is of %+v", speakers.Published, a)
 	}
 	for name, with := range map[string]speakers.Agglomeration{
 		"free":               a,
-		"three speakers":     {a.Threshold, a.MinSize, speakers.Bounds{Min: 3, Max: 3}},
-		"two speakers":       {a.Threshold, a.MinSize, speakers.Bounds{Min: 2, Max: 2}},
-		"at least four":      {a.Threshold, a.MinSize, speakers.Bounds{Min: 4}},
-		"at most two":        {a.Threshold, a.MinSize, speakers.Bounds{Max: 2}},
-		"min_cluster_size 2": {a.Threshold, 2, speakers.Bounds{}},
+		"three speakers":     {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Min: 3, Max: 3}},
+		"two speakers":       {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Min: 2, Max: 2}},
+		"at least four":      {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Min: 4}},
+		"at most two":        {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Max: 2}},
+		"min_cluster_size 2": {a.Threshold, 2, a.MinShare, speakers.Bounds{}},
 	} {
 		if got := with.Cluster(g.Embeddings); !slices.Equal(got, g.Results[name]) {
 			t.Errorf("%s:\n%d, want\n%d", name, got, g.Results[name])

@@ -204,7 +204,7 @@ func TestBayes(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, of := voices(3, 20, 0.3)
-	c := speakers.NewClustering(p)
+	c := speakers.NewClustering(p, 1)
 	means, apart := c.Centroids(x, speakers.Bounds{})
 	if len(means) != 3 || !apart {
 		t.Fatalf("%d speakers, apart %v", len(means), apart)

@@ -110,3 +110,25 @@ func (r *Result) overlap(speaker int, start, end float64) bool {
 	}
 	return both > 0 && both >= (end-start)/2
 }
+
+// Number numbers speakers from 0 on by their first turns, and forgets those without any.
+func (r *Result) Number() {
+	number := make(map[int]int)
+	var names []string
+	for i := range r.Turns {
+		u := &r.Turns[i]
+		if _, ok := number[u.Speaker]; !ok {
+			number[u.Speaker] = len(names)
+			name := ""
+			if u.Speaker < len(r.Names) {
+				name = r.Names[u.Speaker]
+			}
+			names = append(names, name)
+		}
+		u.Speaker = number[u.Speaker]
+	}
+	for i := range r.Sole {
+		r.Sole[i].Speaker = number[r.Sole[i].Speaker] // whoever speaks alone has a turn too
+	}
+	r.Names = names
+}
