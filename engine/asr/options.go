@@ -113,6 +113,9 @@ type Options struct {
 	// Chunked decodes pieces of up to 30 s, cut in pauses, for
 	// themselves and several at a time: faster, and a little different.
 	Chunked bool
+	// Pauses has models that tell no times of words within a window cut windows at every
+	// pause that is a second after the last, so that a segment has one speaker more often.
+	Pauses bool
 
 	// Detector tells speech from other sound; nil is EnergyDetector.
 	Detector vad.Detector

@@ -110,7 +110,29 @@ func newEmbedding(ctx context.Context, m *fonnx.Model, compile Compiler) (*embed
 		return nil, err
 	}
 	e.width = len(v)
+	// A network that looks at nothing but the mean of features was made for features that
+	// have one.
+	centred := e.features
+	e.features = centred.Plain()
+	u, err := e.voice(ctx, noise(rate, 1))
+	if err != nil {
+		return nil, err
+	}
+	if length(v) > blind*length(u) {
+		e.features = centred
+	}
 	return e, nil
+}
+
+// blind is the share of an embedding that is left, by its length, where a network sees no
+// more than rounding.
+const blind = 1e-3
+
+func length(v []float32) (sum float64) {
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	return math.Sqrt(sum)
 }
 
 // noise is n samples of sound without meaning, the same for a seed.

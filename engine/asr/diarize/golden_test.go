@@ -179,6 +179,21 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
+// The network of the fixtures that looks at the mean of features gets them with it, and
+// tells the voices apart as it comes; those that do not, without.
+func TestFeaturesWithMean(t *testing.T) {
+	r := listen(t, open(t, "pyannote-seg-bands", "wespeaker-emb-bands"), talk(t), speakers.Options{})
+	if e := (speakers.Scoring{}).Rate(turns(readPipeline(t).Truth), r.Turns); e.DER() > 0.05 || len(r.Names) != 4 {
+		t.Errorf("DER %.3f of %d speakers", e.DER(), len(r.Names))
+	}
+	for _, name := range []string{"wespeaker-emb-tiny", "campplus-emb-tiny"} {
+		m := open(t, "pyannote-seg-bands", name)
+		if f := m.embedding.features; f.Of(make([]float32, rate))[0] != 0 {
+			t.Errorf("%s gets features with their mean", name)
+		}
+	}
+}
+
 // TitaNet gets bands before frames, zeros up to a multiple of 16 frames, and the length; its
 // second output is the embedding.
 func TestTitaNet(t *testing.T) {
@@ -218,7 +233,7 @@ func TestSherpaPipeline(t *testing.T) {
 	p := readPipeline(t)
 	m := asSherpa(t, open(t, "pyannote-seg-bands", "wespeaker-emb-bands"))
 	m.embedding.joinAll(t, compiler(t))
-	l := m.Listen(Options{})
+	l := m.Listen(speakers.Options{})
 	hear(t, l, talk(t))
 	if _, err := l.Finish(t.Context()); err != nil {
 		t.Fatal(err)
@@ -307,13 +322,13 @@ func TestTalk(t *testing.T) {
 		name   string
 		step   int
 		joined bool
-		o      Options
+		o      speakers.Options
 		want   string
 	}{
-		{"as sherpa-onnx", rate, true, Options{}, "threshold 0.5"},
-		{"one run a window", rate, false, Options{}, "threshold 0.5"},
-		{"windows far apart", int(stepSeconds * rate), false, Options{}, ""},
-		{"four are given", int(stepSeconds * rate), false, Options{Bounds: speakers.Bounds{Min: 4, Max: 4}}, ""},
+		{"as sherpa-onnx", rate, true, speakers.Options{}, "threshold 0.5"},
+		{"one run a window", rate, false, speakers.Options{}, "threshold 0.5"},
+		{"windows far apart", int(stepSeconds * rate), false, speakers.Options{}, ""},
+		{"four are given", int(stepSeconds * rate), false, speakers.Options{Bounds: speakers.Bounds{Min: 4, Max: 4}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := asSherpa(t, open(t, "pyannote-seg-bands", "wespeaker-emb-bands"))

@@ -7,25 +7,10 @@ import (
 	"quern/engine/asr/speakers"
 )
 
-// A Voice is that of a person who is known by name.
-type Voice struct {
-	Name  string
-	Sound []float32 // with nobody else
-}
-
-// Options say what is known before.
-type Options struct {
-	speakers.Bounds
-	// Threshold has clusters joined that are farther apart, as a multiple of the published
-	// distance; 0 means 1.
-	Threshold float64
-	Known     []Voice
-}
-
 // A Listener is given a sound and says in the end who spoke when.
 type Listener struct {
 	m       *Model
-	o       Options
+	o       speakers.Options
 	x       []float32 // from sample at on
 	at      int
 	windows []window
@@ -42,7 +27,7 @@ type window struct {
 const batch = 4
 
 // Listen starts on new sound.
-func (m *Model) Listen(o Options) *Listener { return &Listener{m: m, o: o} }
+func (m *Model) Listen(o speakers.Options) *Listener { return &Listener{m: m, o: o} }
 
 // Hear takes the next samples. It computes when enough have come, so it may take long.
 func (l *Listener) Hear(ctx context.Context, x []float32) error {

@@ -55,7 +55,7 @@ func said(list ...float64) (turns []speakers.Turn) {
 }
 
 // listen tells who speaks in a sound, with windows as they are by default.
-func listen(t *testing.T, m *Model, x []float32, o Options) *speakers.Result {
+func listen(t *testing.T, m *Model, x []float32, o speakers.Options) *speakers.Result {
 	t.Helper()
 	l := m.Listen(o)
 	hear(t, l, x)
@@ -90,20 +90,20 @@ func TestHardSound(t *testing.T) {
 		name    string
 		seconds float64
 		turns   []speakers.Turn
-		o       Options
+		o       speakers.Options
 		n       int
 		most    float64 // DER
 	}{
-		{"nothing", 0, nil, Options{}, 0, 0},
-		{"a sample", 1.0 / rate, nil, Options{}, 0, 0},
-		{"silence", 31, nil, Options{}, 0, 0},
-		{"one speaker", 40, said(1, 12, 0, 14, 38, 0), Options{}, 1, 0.05},
-		{"shorter than a window", 4, said(0.5, 2, 0, 2, 3.5, 1), Options{}, 2, 0.05},
-		{"two in a window, one is allowed", 6, said(0.5, 3, 0, 3, 5.5, 1), Options{Bounds: speakers.Bounds{Max: 1}}, 1, 0.6},
-		{"eleven speakers", 88, eleven, Options{Threshold: 0.4}, 11, 0.1},
-		{"overlap throughout", 60, chorus, Options{}, 2, 0.1},
-		{"broken off", 23.3, said(1, 9, 0, 9.5, 30, 1), Options{}, 2, 0.05},
-		{"at most two of four", 44, eleven[:4], Options{Bounds: speakers.Bounds{Max: 2}}, 2, 1},
+		{"nothing", 0, nil, speakers.Options{}, 0, 0},
+		{"a sample", 1.0 / rate, nil, speakers.Options{}, 0, 0},
+		{"silence", 31, nil, speakers.Options{}, 0, 0},
+		{"one speaker", 40, said(1, 12, 0, 14, 38, 0), speakers.Options{}, 1, 0.05},
+		{"shorter than a window", 4, said(0.5, 2, 0, 2, 3.5, 1), speakers.Options{}, 2, 0.05},
+		{"two in a window, one is allowed", 6, said(0.5, 3, 0, 3, 5.5, 1), speakers.Options{Bounds: speakers.Bounds{Max: 1}}, 1, 0.6},
+		{"eleven speakers", 88, eleven, speakers.Options{Threshold: 0.4}, 11, 0.1},
+		{"overlap throughout", 60, chorus, speakers.Options{}, 2, 0.1},
+		{"broken off", 23.3, said(1, 9, 0, 9.5, 30, 1), speakers.Options{}, 2, 0.05},
+		{"at most two of four", 44, eleven[:4], speakers.Options{Bounds: speakers.Bounds{Max: 2}}, 2, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := listen(t, bands(t), play(tt.seconds, tt.turns), tt.o)
@@ -128,7 +128,7 @@ func TestHardSound(t *testing.T) {
 // speak get none.
 func TestKnown(t *testing.T) {
 	voice := func(v int) []float32 { return play(4, said(0, 4, float64(v))) }
-	o := Options{Known: []Voice{{"Bea", voice(1)}, {"Max", voice(8)}}}
+	o := speakers.Options{Known: []speakers.Voice{{Name: "Bea", Sound: voice(1)}, {Name: "Max", Sound: voice(8)}}}
 	for _, seconds := range []float64{8, 40} {
 		turns := said(0.5, 3, 0, 3.5, 7, 1)
 		r := listen(t, bands(t), play(seconds, turns), o)
@@ -141,7 +141,7 @@ func TestKnown(t *testing.T) {
 // A listener keeps no sound that windows have been made of.
 func TestFlat(t *testing.T) {
 	m := bands(t)
-	l := m.Listen(Options{})
+	l := m.Listen(speakers.Options{})
 	most := 0
 	x := play(20, said(1, 18, 0))
 	for range 6 {
@@ -162,7 +162,7 @@ func TestCancelled(t *testing.T) {
 	m := bands(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := m.Listen(Options{}).Hear(ctx, make([]float32, 30*rate)); !errors.Is(err, context.Canceled) {
+	if err := m.Listen(speakers.Options{}).Hear(ctx, make([]float32, 30*rate)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestRandom(t *testing.T) {
 		if split := m.Joined() == ""; split != (embedding != "titanet-emb-tiny") {
 			t.Errorf("%s: %q", embedding, m.Joined())
 		}
-		r := listen(t, m, talk(t)[:20*rate], Options{})
+		r := listen(t, m, talk(t)[:20*rate], speakers.Options{})
 		for _, u := range r.Turns {
 			if u.Speaker >= len(r.Names) {
 				t.Errorf("%s: turn %v, names %q", embedding, u, r.Names)
@@ -288,7 +288,7 @@ func TestPLDA(t *testing.T) {
 	if asSherpa(t, m).clustering = clustering; clustering.PLDA == nil {
 		t.Fatal("no PLDA")
 	}
-	r := listen(t, m, talk(t), Options{})
+	r := listen(t, m, talk(t), speakers.Options{})
 	e := speakers.Scoring{}.Rate(turns(readPipeline(t).Truth), r.Turns)
 	t.Logf("DER %.3f, %d speakers", e.DER(), len(r.Names))
 	if e.DER() > 0.1 {

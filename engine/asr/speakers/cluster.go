@@ -2,6 +2,21 @@ package speakers
 
 import "math"
 
+// Options say what is known of the speakers before.
+type Options struct {
+	Bounds
+	// Threshold is how far apart clusters are that are joined, as a multiple of the published
+	// distance; 0 means 1. With more there are fewer speakers.
+	Threshold float64
+	Known     []Voice
+}
+
+// A Voice is that of a person who is known by name.
+type Voice struct {
+	Name  string
+	Sound []float32 // mono at 16 kHz, with nobody else
+}
+
 // Clustering makes speakers of embeddings: by agglomeration or, where there is a PLDA of
 // their model, by VBx, which starts from that.
 type Clustering struct {

@@ -17,7 +17,11 @@ const (
 	formParts  = 1000
 	formValues = 64 << 10 // bytes of names and values that are kept
 	formHead   = 64 << 10 // bytes before a part: the end of another, and its header
+	formLong   = 12 << 20 // bytes of longField: four sounds of 10 s, as base64
 )
+
+// longField is the field whose values are sounds.
+const longField = "known_speaker_references"
 
 // A Form is a multipart body being read field by field. As with an object, the
 // first problem is kept and a handler asks once.
@@ -59,7 +63,7 @@ func (h *headReader) Read(p []byte) (int, error) {
 func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool) error {
 	head := &headReader{r: src}
 	r := multipart.NewReader(head, boundary)
-	left := int64(formValues)
+	left, long := int64(formValues), int64(formLong)
 	for parts := 0; ; parts++ {
 		head.left = formHead
 		p, err := r.NextPart()
@@ -76,12 +80,16 @@ func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool) error {
 		switch {
 		case name == "", f.read[name]:
 		case p.FileName() == "":
-			b, err := io.ReadAll(io.LimitReader(p, left+1))
+			room, limit := &left, formValues
+			if strings.TrimSuffix(name, "[]") == longField {
+				room, limit = &long, formLong
+			}
+			b, err := io.ReadAll(io.LimitReader(p, *room+1))
 			if err != nil {
 				return err
 			}
-			if left -= int64(len(name) + len(b)); left < 0 {
-				return unreadf("the fields beside the file are larger than %d bytes", formValues)
+			if *room -= int64(len(name) + len(b)); *room < 0 {
+				return unreadf("the fields beside the file are larger than %d bytes", limit)
 			}
 			f.Value[name] = append(f.Value[name], string(b))
 		case name == "file" && f.upload == nil:
