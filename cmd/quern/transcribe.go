@@ -39,7 +39,7 @@ subtitles, json everything that is known, whisperx what whisperX writes. Of audi
 cut short what is there is written down, and a warning says how much that is.`,
 		Example: `  quern transcribe --model whisper-base talk.mp3
   quern transcribe --model whisper-base --format srt film.mp4 > film.srt
-  quern transcribe -m whisper-base --speakers --segmentation seg.onnx --embedding voices.onnx talk.mp3`,
+  quern transcribe -m whisper-base --speakers --segmentation seg.onnx --embedding emb.onnx a.mp3`,
 		Args: someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.transcribe(cmd, args, o) },
 	}
