@@ -136,7 +136,7 @@ func (p *opening) speakers(ctx context.Context) (*diarize.Model, error) {
 		return nil, engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot be loaded: what tells who speaks: %s", p.n.ID, text).Because(err)
 	}
 	if why := m.Joined(); why != "" {
-		p.log.InfoContext(ctx, "voices are embedded one by one, not once a window", "model", p.n.ID, "why", why)
+		p.log.InfoContext(ctx, "voices are embedded one by one, not once over the sound", "model", p.n.ID, "why", why)
 	}
 	return m, nil
 }

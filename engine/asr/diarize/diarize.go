@@ -5,7 +5,7 @@
 // A Listener is given the sound piece by piece and keeps, beside the windows at hand, a
 // byte for every frame and an embedding for every local speaker. Where a network of
 // voices has a pooling over time that can be told apart from the rest (split.go), what lies
-// before it runs once for a window, whoever speaks in it.
+// before it runs once over the sound, whoever speaks and however windows overlap.
 package diarize
 
 import (
@@ -53,8 +53,8 @@ type Model struct {
 	memory       int64
 }
 
-// stepSeconds is the time from one window to the next. Published pipelines take 1 s; what
-// they embed then is ten times the sound.
+// stepSeconds is the time from one window to the next. Published pipelines take 1 s, which
+// segments the sound ten times.
 const stepSeconds = 2.5
 
 // Open loads the networks. It gives up when ctx ends.
@@ -151,7 +151,7 @@ func (m *Model) Close() error {
 func (m *Model) Bytes() int64 { return 2 * m.memory }
 
 // Joined says why the network of voices runs once for every speaker of a window, over what
-// that one says joined together; "" where it runs once a window.
+// that one says joined together; "" where it runs once over the sound.
 func (m *Model) Joined() string { return m.embedding.whyJoined }
 
 // asked are the inputs that must be given; old files list weights among the inputs.

@@ -173,7 +173,7 @@ func (e *embedding) rows(ctx context.Context, rows []float32) ([]float32, error)
 		if err != nil {
 			return nil, err
 		}
-		return e.parts.after(ctx, states, nil)
+		return e.parts.after(ctx, e.parts.whole(states))
 	}
 	in, err := e.tensors(rows)
 	if err != nil {

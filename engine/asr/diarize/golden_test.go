@@ -326,7 +326,7 @@ func TestTalk(t *testing.T) {
 		want   string
 	}{
 		{"as sherpa-onnx", rate, true, speakers.Options{}, "threshold 0.5"},
-		{"one run a window", rate, false, speakers.Options{}, "threshold 0.5"},
+		{"one run over the sound", rate, false, speakers.Options{}, "threshold 0.5"},
 		{"windows far apart", int(stepSeconds * rate), false, speakers.Options{}, ""},
 		{"four are given", int(stepSeconds * rate), false, speakers.Options{Bounds: speakers.Bounds{Min: 4, Max: 4}}, ""},
 	} {

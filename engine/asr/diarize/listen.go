@@ -3,24 +3,39 @@ package diarize
 import (
 	"context"
 	"math/bits"
+	"slices"
 
 	"quern/engine/asr/speakers"
+	"quern/engine/onnx"
 )
 
 // A Listener is given a sound and says in the end who spoke when.
 type Listener struct {
 	m       *Model
 	o       speakers.Options
-	x       []float32 // from sample at on
-	at      int
+	x       []float32 // from sample from on
+	from    int
+	at      int // sample of the next window
 	windows []window
+	waiting int     // the first window that has no embeddings yet
+	blocks  []block // of the sound, that windows may lie in
+	blocked int     // sample of the next block
 }
 
 // A window is what was found in one.
 type window struct {
 	speakers.Window
-	voices [][]float32 // embeddings of local speakers; nil: too short
+	at     int         // sample
+	end    int         // of its sound
+	masks  [][]bool    // frames that local speakers are embedded from; nil: too short
+	voices [][]float32 // their embeddings
 	alone  []int       // frames in which a local speaker speaks alone
+}
+
+// A block is what a network of voices has made of a piece of the sound, as long as a window.
+type block struct {
+	at, n  int // samples
+	states *onnx.Tensor
 }
 
 // batch is how many windows are segmented in one run.
@@ -32,43 +47,54 @@ func (m *Model) Listen(o speakers.Options) *Listener { return &Listener{m: m, o:
 // Hear takes the next samples. It computes when enough have come, so it may take long.
 func (l *Listener) Hear(ctx context.Context, x []float32) error {
 	l.x = append(l.x, x...)
-	width, step := l.m.segmentation.window, l.m.step
-	for len(l.x) >= width+(batch-1)*step {
-		if err := l.look(ctx, batch); err != nil {
+	for l.heard() >= l.at+l.m.segmentation.window+(batch-1)*l.m.step {
+		if err := l.look(ctx, batch, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// look finds who speaks in the next n windows.
-func (l *Listener) look(ctx context.Context, n int) error {
+// heard is how many samples have come.
+func (l *Listener) heard() int { return l.from + len(l.x) }
+
+// sound is n samples from one on, as far as they have come.
+func (l *Listener) sound(at, n int) []float32 {
+	at -= l.from
+	return l.x[min(len(l.x), at):min(len(l.x), at+n)]
+}
+
+// look finds who speaks in the next n windows. last says that no more sound comes.
+func (l *Listener) look(ctx context.Context, n int, last bool) error {
 	s, step := l.m.segmentation, l.m.step
 	x := make([]float32, n*s.window) // with silence behind the end
 	for i := range n {
-		copy(x[i*s.window:(i+1)*s.window], l.x[min(len(l.x), i*step):])
+		copy(x[i*s.window:], l.sound(l.at+i*step, s.window))
 	}
 	active, err := s.run(ctx, x, n)
 	if err != nil {
 		return err
 	}
 	for i, a := range active {
-		sound := l.x[min(len(l.x), i*step):min(len(l.x), i*step+s.window)]
+		at := l.at + i*step
+		sound := l.sound(at, s.window)
 		for f := range a { // whose middle lies behind the end
 			if s.frames.Step*f+s.frames.Field/2 >= len(sound) {
 				a = a[:f]
 				break
 			}
 		}
-		w := window{Window: speakers.Window{First: s.frames.Nearest(l.at + i*step), Active: a}}
-		if err := l.m.embed(ctx, &w, sound, l.at+i*step); err != nil {
-			return err
-		}
+		w := window{Window: speakers.Window{First: s.frames.Nearest(at), Active: a}, at: at, end: at + len(sound)}
+		w.mask(s)
 		l.windows = append(l.windows, w)
 	}
-	gone := min(len(l.x), n*step)
-	l.x = append(l.x[:0], l.x[gone:]...)
 	l.at += n * step
+	if err := l.embed(ctx, last); err != nil {
+		return err
+	}
+	gone := min(len(l.x), l.at-l.from, l.blocked-l.from)
+	l.x = append(l.x[:0], l.x[gone:]...)
+	l.from += gone
 	return nil
 }
 
@@ -76,69 +102,102 @@ func (l *Listener) look(ctx context.Context, n int) error {
 // are left out of its embedding.
 const leastAlone = 10
 
-// embed finds the embeddings of the local speakers of the window at sample begin.
-func (m *Model) embed(ctx context.Context, w *window, sound []float32, begin int) error {
-	s, e := m.segmentation, m.embedding
-	w.voices, w.alone = make([][]float32, s.locals), make([]int, s.locals)
-	any := uint8(0)
-	masks := make([][]bool, s.locals)
-	for k := range masks {
+// mask finds the frames that local speakers are embedded from.
+func (w *window) mask(s *segmentation) {
+	w.masks, w.voices, w.alone = make([][]bool, s.locals), make([][]float32, s.locals), make([]int, s.locals)
+	for k := range w.masks {
 		alone, all := make([]bool, s.count), make([]bool, s.count)
 		n := 0
 		for f, set := range w.Active {
-			if set>>k&1 == 1 {
-				n++
-				all[f] = true
-				if alone[f] = bits.OnesCount8(set) == 1; alone[f] {
-					w.alone[k]++
-				}
+			if set>>k&1 == 0 {
+				continue
 			}
-			any |= set
+			n++
+			all[f] = true
+			if alone[f] = bits.OnesCount8(set) == 1; alone[f] {
+				w.alone[k]++
+			}
 		}
 		switch {
 		case w.alone[k] >= leastAlone:
-			masks[k] = alone
+			w.masks[k] = alone
 		case n >= leastAlone:
-			masks[k] = all
+			w.masks[k] = all
 		}
 	}
-	if any == 0 {
-		return nil
+}
+
+// embed finds the embeddings of windows whose sound has been made blocks of, all of it
+// where no more comes.
+func (l *Listener) embed(ctx context.Context, last bool) error {
+	m, e := l.m, l.m.embedding
+	width := m.segmentation.window
+	for e.parts != nil && (l.blocked+width <= l.heard() || last && l.blocked < l.heard()) {
+		b := block{at: l.blocked}
+		sound := l.sound(b.at, width)
+		b.n = len(sound)
+		if rows := e.features.Of(sound); len(rows) >= leastRows*e.features.Bands() {
+			var err error
+			if b.states, err = e.parts.before(ctx, e, rows); err != nil {
+				return err
+			}
+			l.blocks = append(l.blocks, b)
+		}
+		l.blocked += b.n
 	}
 	if e.parts == nil {
-		for k, mask := range masks {
+		l.blocked = l.at // nothing is kept for blocks
+	}
+	for ; l.waiting < len(l.windows); l.waiting++ {
+		w := &l.windows[l.waiting]
+		if e.parts != nil && w.end > l.blocked {
+			break
+		}
+		for k, mask := range w.masks {
 			if mask == nil {
 				continue
 			}
-			var x []float32
-			for _, p := range m.pieces(mask, begin) {
-				x = append(x, sound[min(len(sound), p[0]-begin):min(len(sound), p[1]-begin)]...)
-			}
 			var err error
-			if w.voices[k], err = e.voice(ctx, x); err != nil {
+			if w.voices[k], err = l.voice(ctx, w, mask); err != nil {
 				return err
 			}
 		}
-		return nil
+		w.masks = nil
 	}
-	rows := e.features.Of(sound)
-	if len(rows) < leastRows*e.features.Bands() {
-		return nil
+	next := l.at
+	if l.waiting < len(l.windows) {
+		next = l.windows[l.waiting].at
 	}
-	states, err := e.parts.before(ctx, e, rows)
-	if err != nil {
-		return err
-	}
-	for k, mask := range masks {
-		if mask == nil {
-			continue
-		}
-		// Of the frames that are sound.
-		if w.voices[k], err = e.parts.after(ctx, states, mask[:max(1, len(w.Active))]); err != nil {
-			return err
-		}
-	}
+	l.blocks = slices.DeleteFunc(l.blocks, func(b block) bool { return b.at+b.n <= next })
 	return nil
+}
+
+// voice embeds a local speaker of a window.
+func (l *Listener) voice(ctx context.Context, w *window, mask []bool) ([]float32, error) {
+	m, e := l.m, l.m.embedding
+	if e.parts == nil {
+		var x []float32
+		for _, p := range m.pieces(mask, w.at) {
+			x = append(x, l.sound(p[0], p[1]-p[0])...)
+		}
+		return e.voice(ctx, x)
+	}
+	var list []stretch
+	for _, b := range l.blocks {
+		x := stretch{states: b.states}
+		frames := b.states.Shape[e.parts.axis]
+		for f := range frames {
+			// The middle of the frame, in frames of the window.
+			at := b.at + (2*f+1)*b.n/(2*frames) - w.at
+			if at >= 0 && at < m.segmentation.window && mask[at*len(mask)/m.segmentation.window] {
+				x.of = append(x.of, f)
+			}
+		}
+		if len(x.of) > 0 {
+			list = append(list, x)
+		}
+	}
+	return e.parts.after(ctx, list...)
 }
 
 // pieces are the samples in which a mask of the window at sample begin is on, as sherpa-onnx
@@ -170,14 +229,17 @@ const mostTrained = 4096
 func (l *Listener) Finish(ctx context.Context) (*speakers.Result, error) {
 	m := l.m
 	s := m.segmentation
-	for len(l.x) > 0 && (l.at == 0 || len(l.x) > s.window-m.step) {
+	for end := l.heard(); end > 0 && (l.at == 0 || end > l.at+s.window-m.step); {
 		left := 1
-		if len(l.x) > s.window {
-			left += (len(l.x) - s.window + m.step - 1) / m.step
+		if most := end - l.at - s.window; most > 0 {
+			left += (most + m.step - 1) / m.step
 		}
-		if err := l.look(ctx, min(left, batch)); err != nil {
+		if err := l.look(ctx, min(left, batch), left <= batch); err != nil {
 			return nil, err
 		}
+	}
+	if err := l.embed(ctx, true); err != nil {
+		return nil, err
 	}
 	l.x = nil
 	centroids, apart := l.centroids()

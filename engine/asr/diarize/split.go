@@ -11,8 +11,8 @@ import (
 )
 
 // A split is a network of voices cut at its pooling over time: what lies before runs once
-// for a window, and its states are pooled anew for every speaker, over the frames in which
-// that one speaks.
+// over the sound, block by block, and its states are pooled anew for every speaker of a
+// window, over the frames in which that one speaks.
 //
 // Where the cut is follows from the graph: all ways from the features to the embedding
 // lead through some tensors, and the first of those whose size does not change with the
@@ -45,29 +45,33 @@ func (s *split) before(ctx context.Context, e *embedding, rows []float32) (*onnx
 		return nil, err
 	}
 	t := got[s.states]
-	if t == nil || t.F == nil || len(t.Shape) <= s.axis || t.Shape[s.axis] < 1 {
-		return nil, fmt.Errorf("%w: the graph's states have no frames", ErrFormat)
+	if t == nil || t.F == nil || len(t.Shape) <= s.axis || t.Shape[s.axis] < 1 || s.pooled(t.Shape) != product(s.shape) {
+		return nil, fmt.Errorf("%w: the graph's states have another shape than before", ErrFormat)
 	}
 	return t, nil
 }
 
-// after pools states over the frames whose share of the window is in on, all where that is
-// nil, and makes the embedding. It returns nil where on has none of them.
-func (s *split) after(ctx context.Context, states *onnx.Tensor, on []bool) ([]float32, error) {
-	frames := states.Shape[s.axis]
-	var of []int
-	for f := range frames {
-		if on == nil || on[f*len(on)/frames] {
-			of = append(of, f)
-		}
+// A stretch is some frames of states.
+type stretch struct {
+	states *onnx.Tensor
+	of     []int
+}
+
+// whole is all frames of states.
+func (s *split) whole(t *onnx.Tensor) stretch {
+	x := stretch{states: t}
+	for f := range t.Shape[s.axis] {
+		x.of = append(x.of, f)
 	}
-	if len(of) == 0 {
+	return x
+}
+
+// after pools states over frames and makes the embedding; nil where there are no frames.
+func (s *split) after(ctx context.Context, list ...stretch) ([]float32, error) {
+	if !slices.ContainsFunc(list, func(x stretch) bool { return len(x.of) > 0 }) {
 		return nil, nil
 	}
-	pooled := s.pool(states, of)
-	if size := product(s.shape); len(pooled) != size {
-		return nil, fmt.Errorf("%w: pooling gives %d numbers, want %d", ErrFormat, len(pooled), size)
-	}
+	pooled := s.pool(list)
 	in, err := onnx.NewFloats(s.shape, pooled).Convert(s.elem)
 	if err != nil {
 		return nil, err
@@ -83,25 +87,36 @@ func (s *split) after(ctx context.Context, states *onnx.Tensor, on []bool) ([]fl
 }
 
 // pool returns the means over frames and, where the network does, the deviations.
-func (s *split) pool(t *onnx.Tensor, of []int) []float32 {
-	outer, inner := product(t.Shape[:s.axis]), product(t.Shape[s.axis+1:])
-	frames := t.Shape[s.axis]
+func (s *split) pool(list []stretch) []float32 {
+	shape := list[0].states.Shape
+	outer, inner := product(shape[:s.axis]), product(shape[s.axis+1:])
+	count := 0
+	for _, x := range list {
+		count += len(x.of)
+	}
 	var means, deviations []float32
+	values := make([]float64, 0, count)
 	for o := range outer {
 		for i := range inner {
-			at := func(f int) float64 { return float64(t.F[(o*frames+f)*inner+i]) }
+			values = values[:0]
 			mean, sum := 0.0, 0.0
-			for _, f := range of {
-				mean += at(f) / float64(len(of))
+			for _, x := range list {
+				row := x.states.F[o*x.states.Shape[s.axis]*inner+i:]
+				for _, f := range x.of {
+					v := float64(row[f*inner])
+					values = append(values, v)
+					mean += v
+				}
 			}
+			mean /= float64(count)
 			means = append(means, float32(mean))
 			if !s.deviations {
 				continue
 			}
-			for _, f := range of {
-				sum += (at(f) - mean) * (at(f) - mean)
+			for _, v := range values {
+				sum += (v - mean) * (v - mean)
 			}
-			n := len(of)
+			n := count
 			if s.less {
 				n = max(1, n-1)
 			}
@@ -109,6 +124,15 @@ func (s *split) pool(t *onnx.Tensor, of []int) []float32 {
 		}
 	}
 	return append(means, deviations...)
+}
+
+// pooled is how many numbers pooling makes of states.
+func (s *split) pooled(shape []int) int {
+	n := product(shape) / shape[s.axis]
+	if s.deviations {
+		n *= 2
+	}
+	return n
 }
 
 func product(shape []int) int {
@@ -200,11 +224,7 @@ func (s *split) find(runs ...map[string]*onnx.Tensor) bool {
 					if t.F == nil || run[s.in].F == nil {
 						return true
 					}
-					all := make([]int, t.Shape[s.axis])
-					for i := range all {
-						all[i] = i
-					}
-					return !close(s.pool(t, all), run[s.in].F)
+					return !close(s.pool([]stretch{s.whole(t)}), run[s.in].F)
 				}) {
 					return true
 				}
