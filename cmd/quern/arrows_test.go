@@ -53,7 +53,8 @@ var arrows = []struct {
 	{"formats/onnx/onnxtest", []string{"quern/formats/onnx"}},
 	{"formats", []string{"quern/formats/...", "quern/kernels/quant"}},
 
-	{"engine/hub", []string{"quern/engine/filelock", "quern/kernels/quant", "golang.org/x/sys/..."}},
+	{"engine/diskspace", []string{"golang.org/x/sys/..."}},
+	{"engine/hub", []string{"quern/engine/diskspace", "quern/engine/filelock", "quern/kernels/quant", "golang.org/x/sys/..."}},
 	{"engine/filelock", []string{"golang.org/x/sys/..."}},
 	{"engine/hub/hubtest", nil},
 	{"engine/rescue", nil},
@@ -109,7 +110,7 @@ var arrows = []struct {
 	{"httpapi", []string{"quern/httpapi/internal/anthropic", "quern/httpapi/internal/body", "quern/httpapi/internal/cohere", "quern/httpapi/internal/eleven", "quern/httpapi/internal/guard", "quern/httpapi/internal/limits", "quern/httpapi/internal/llama", "quern/httpapi/internal/ollama", "quern/httpapi/internal/openai", "quern/httpapi/internal/fault", "quern/httpapi/internal/realtime", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/responses", "quern/httpapi/internal/server", "quern/httpapi/internal/vllm", "quern/httpapi/page"}},
 	{"httpapi/page", nil},
 	{"httpapi/batch", nil},
-	{"httpapi/jobs", []string{"quern/engine/filelock", "quern/httpapi/batch", "github.com/nats-io/..."}},
+	{"httpapi/jobs", []string{"quern/engine/diskspace", "quern/engine/filelock", "quern/httpapi/batch", "github.com/nats-io/..."}},
 	{"httpapi/internal/openai", []string{"quern/codecs", "quern/engine", "quern/engine/chat", "quern/engine/token", "quern/httpapi/batch", "quern/httpapi/internal/ask", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn", "quern/httpapi/transcript"}},
 	{"httpapi/internal/anthropic", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/ollama", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
@@ -141,6 +142,7 @@ var arrows = []struct {
 
 	{"cmd/quern/internal/telemetry", []string{"quern/engine/trace", "go.opentelemetry.io/..."}},
 
+	{"cmd/quern-release", nil},
 	{"cmd/quern-wasm", []string{"quern/engine", "quern/engine/hub", "quern/engine/local", "quern/engine/store", "quern/httpapi", "quern/httpapi/page"}},
 
 	{"bench/...", []string{"..."}},

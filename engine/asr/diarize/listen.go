@@ -246,18 +246,16 @@ func (l *Listener) Finish(ctx context.Context) (*speakers.Result, error) {
 	single := len(l.windows) == 1
 	for i := range l.windows {
 		w := &l.windows[i]
-		switch {
-		case single && len(centroids) == 0:
+		if single && len(centroids) == 0 {
 			w.Of = local(w)
-		default:
+		} else {
 			w.Of = speakers.Nearest(w.voices, centroids, apart || w.together(2) >= leastAlone)
 		}
 	}
-	names := make([]string, len(centroids))
+	var names []string
 	if len(l.o.Known) > 0 {
 		if single && len(centroids) == 0 {
 			centroids = l.windows[0].voices
-			names = make([]string, len(centroids))
 		}
 		var labels []string
 		var known [][]float32
