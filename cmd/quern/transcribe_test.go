@@ -96,3 +96,34 @@ func TestTranscribeLive(t *testing.T) {
 		t.Errorf("a text: exit code %d, %q", code, errs)
 	}
 }
+
+// With --speakers lines say who speaks; files that do not fit, and numbers, are refused.
+func TestTranscribeSpeakers(t *testing.T) {
+	file := func(name ...string) string { return fixtures.Path(t, append([]string{"diarise"}, name...)...) }
+	segmentation, embedding := file("models", "pyannote-seg-bands.onnx"), file("models", "wespeaker-emb-bands.onnx")
+	ear, talk := file("models", "parakeet-onnx-asr"), file("signals", "talk.wav")
+	networks := []string{"--segmentation", segmentation, "--embedding", embedding}
+	for _, tt := range []struct {
+		name      string
+		args      []string
+		code      int
+		out, errs []string
+	}{
+		{"text", append([]string{"--speakers"}, networks...), 0, []string{"[SPEAKER_00]: ", "[SPEAKER_03]: "}, nil},
+		{"whisperx", append([]string{"--speakers", "--format", "whisperx", "--num-speakers", "2"}, networks...), 0, []string{`"speaker":"SPEAKER_01"`, `"word_segments"`}, nil},
+		{"no networks", []string{"--speakers"}, 1, nil, []string{"cannot tell who speaks", "segmentation"}},
+		{"one network", []string{"--speakers", "--segmentation", segmentation}, 2, nil, []string{"embedding"}},
+		{"changed about", []string{"--speakers", "--segmentation", embedding, "--embedding", segmentation}, 2, nil, []string{"--segmentation", "pyannote"}},
+		{"a number alone", append([]string{"--num-speakers", "2"}, networks...), 2, nil, []string{"--num-speakers needs --speakers"}},
+		{"too many", append([]string{"--speakers", "--num-speakers", "40"}, networks...), 2, nil, []string{"between 1 and 32"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, out, errs := quern(t, "", nil, append(append([]string{"transcribe", "--model", ear}, tt.args...), talk)...)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			has(t, "stdout", out, tt.out)
+			has(t, "stderr", errs, tt.errs)
+		})
+	}
+}

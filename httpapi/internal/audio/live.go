@@ -65,7 +65,7 @@ func Follow(ctx context.Context, a *server.API, rec live.Recogniser, f *live.Fee
 			return nil, err
 		}
 	}
-	t := transcript.New(segments, info)
+	t := transcript.New(segments, info, nil)
 	t.Text = text.String()
 	return t, nil
 }

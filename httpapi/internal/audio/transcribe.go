@@ -60,7 +60,11 @@ func Hear(ctx context.Context, a *server.API, l engine.Lease, r engine.Transcrib
 			}
 		}
 	}
-	t := transcript.New(segments, info)
+	var who *engine.Speakers
+	if r.Diarize != nil {
+		who = &r.Diarize.Speakers
+	}
+	t := transcript.New(segments, info, who)
 	if u, ok := r.Source.(interface{ warnings(bool) []string }); ok {
 		t.Warnings = u.warnings(t.Text != "")
 	}

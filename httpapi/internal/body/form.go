@@ -19,7 +19,11 @@ const (
 	formValues = 64 << 10 // bytes of names and values that are kept
 	formHead   = 64 << 10 // bytes before a part: the end of another, and its header
 	fileHead   = 16       // bytes of a file that tell what it is
+	formLong   = 12 << 20 // bytes of longField: four sounds of 10 s, as base64
 )
+
+// longField is the field whose values are sounds.
+const longField = "known_speaker_references"
 
 // A Form is a multipart body being read field by field. As with an object, the
 // first problem is kept and a handler asks once.
@@ -33,6 +37,7 @@ type Form struct {
 	parts   *multipart.Reader
 	head    *headReader
 	left    int64     // bytes of values there is room for
+	long    int64     // the same of longField
 	count   int       // parts so far
 	coming  io.Reader // the file, while it is being sent; else nil
 	ignored map[string]bool
@@ -71,7 +76,7 @@ func (h *headReader) Read(p []byte) (int, error) {
 // file, which is then read while it is being sent. Rest reads what comes after it.
 func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool, early func(head []byte) bool) error {
 	f.head = &headReader{r: src}
-	f.parts, f.left = multipart.NewReader(f.head, boundary), formValues
+	f.parts, f.left, f.long = multipart.NewReader(f.head, boundary), formValues, formLong
 	for {
 		p, name, err := f.part()
 		if err == io.EOF {
@@ -83,12 +88,16 @@ func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool, early func
 		switch {
 		case name == "", f.ignored[name]:
 		case p.FileName() == "":
-			b, err := io.ReadAll(io.LimitReader(p, f.left+1))
+			room, limit := &f.left, formValues
+			if strings.TrimSuffix(name, "[]") == longField {
+				room, limit = &f.long, formLong
+			}
+			b, err := io.ReadAll(io.LimitReader(p, *room+1))
 			if err != nil {
 				return err
 			}
-			if f.left -= int64(len(name) + len(b)); f.left < 0 {
-				return unreadf("the fields beside the file are larger than %d bytes", formValues)
+			if *room -= int64(len(name) + len(b)); *room < 0 {
+				return unreadf("the fields beside the file are larger than %d bytes", limit)
 			}
 			f.Value[name] = append(f.Value[name], string(b))
 		case name == "file" && f.upload == nil:

@@ -19,6 +19,7 @@ type transcription struct {
 	format          string
 	words, segments bool // of verbose_json
 	streamed, live  bool
+	speakers        string // the field that asks for speakers; "" where none does
 }
 
 // transcriptions answers POST /v1/audio/transcriptions.
@@ -61,7 +62,7 @@ func (a api) translations(c *server.Call) error {
 // transcribe reads what both endpoints have in common, then what own reads, and
 // answers.
 func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) error {
-	f, err := a.ReadComingForm(c, early(c), "languages", "known_speaker_names", "known_speaker_references")
+	f, err := a.ReadComingForm(c, early(c), "languages")
 	if err != nil {
 		return err
 	}
@@ -86,15 +87,17 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) er
 	}
 	readGuards(r, f)
 	readDecoding(r, f)
-	if r.format = f.Str("response_format"); r.format == "diarized_json" {
-		f.Refuse(engine.CodeUnsupportedParam, "response_format", "speakers cannot be told apart; ask for verbose_json")
-	} else if r.format = f.OneOf("response_format", "json", "text", "srt", "verbose_json", "vtt"); r.format == "" {
+	if r.format = f.OneOf("response_format", responseFormats...); r.format == "" {
 		r.format = "json"
 	}
 	if t, ok := f.Number("temperature", 0, 1); ok {
 		r.Temperature = &t
 	}
 	own(f, r)
+	readSpeakers(r, f)
+	if r.live && r.Diarize != nil {
+		f.Refuse(engine.CodeUnsupportedParam, r.speakers, "%s: who speaks is known when the sound ends; leave live out", r.speakers)
+	}
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}
@@ -104,7 +107,10 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) er
 		}
 		return err
 	}
-	r.Words = r.words || r.SkipSilence > 0
+	if err := audio.CheckDiarize(c, r.Diarize, r.speakers); err != nil {
+		return err
+	}
+	r.Words = r.words || r.SkipSilence > 0 || r.format == whisperX
 	if r.streamed {
 		return a.streamTranscription(c, f, r)
 	}
@@ -120,9 +126,13 @@ func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Tra
 	case "text":
 		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(t.Text+"\n"))
 	case "srt":
-		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(transcript.SRT(t.Segments)))
+		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(transcript.SRT(t.Spoken())))
 	case "vtt":
-		return a.Write(c, 200, "text/vtt; charset=utf-8", []byte(transcript.VTT(t.Segments)))
+		return a.Write(c, 200, "text/vtt; charset=utf-8", []byte(transcript.VTT(t.Spoken())))
+	case diarizedJSON:
+		return a.WriteJSON(c, 200, t.Diarized())
+	case whisperX:
+		return a.WriteJSON(c, 200, t.WhisperX())
 	case "verbose_json":
 		return a.WriteJSON(c, 200, t.Verbose(r.Translate, r.segments, r.words))
 	}
@@ -140,7 +150,8 @@ func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Tra
 }
 
 // streamTranscription sends every segment as soon as it is final. The deltas
-// joined are the text.
+// joined are the text. Who speaks is known when the sound ends, which the first event
+// says: a segment for each speaker's part comes before the last event.
 func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription) error {
 	type place struct {
 		ID    int     `json:"id"`
@@ -148,9 +159,10 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 		End   float64 `json:"end"`
 	}
 	type delta struct {
-		Type    string `json:"type"`
-		Delta   string `json:"delta"`
-		Segment place  `json:"segment"`
+		Type     string `json:"type"`
+		Delta    string `json:"delta"`
+		Segment  *place `json:"segment,omitempty"`
+		Speakers string `json:"speakers,omitempty"`
 	}
 	type done struct {
 		Type     string                      `json:"type"`
@@ -164,16 +176,35 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 	s := a.NewStream(c, stream.ServerEvents)
 	return server.StreamWork(a.API, c, s, s.Event, func(ctx context.Context, send func(any) error) error {
 		first := true
+		begin := func() error {
+			if !first || r.Diarize == nil {
+				return nil
+			}
+			return send(delta{Type: "transcript.text.delta", Speakers: "when the sound ends"})
+		}
 		t, err := a.hear(ctx, c, f, r, func(seg engine.Segment) error {
 			text := seg.Text
+			if err := begin(); err != nil {
+				return err
+			}
 			if first {
 				text = strings.TrimLeft(text, " ")
 				first = false
 			}
-			return send(delta{"transcript.text.delta", text, place{seg.ID, transcript.Round(seg.Start), transcript.Round(seg.End)}})
+			return send(delta{Type: "transcript.text.delta", Delta: text, Segment: &place{seg.ID, transcript.Round(seg.Start), transcript.Round(seg.End)}})
 		})
 		if err != nil {
 			return err
+		}
+		if err := begin(); err != nil {
+			return err
+		}
+		if r.Diarize != nil {
+			for _, s := range t.Diarized().Segments {
+				if err := send(s); err != nil {
+					return err
+				}
+			}
 		}
 		end := done{"transcript.text.done", t.Text, engine.LanguageName(t.Info.Language), transcript.Round(t.Info.Duration), nil, nil, t.Warnings}
 		if r.segments {

@@ -286,7 +286,7 @@ func (s *session) hear(it *item, h *hearing, tell bool, sound []float32) (t *tra
 		}
 		e := event{Type: "conversation.item.input_audio_transcription.delta", ItemID: it.id, Content: &zero, Delta: text}
 		if h.logprobs {
-			e.Logprobs = transcript.New([]engine.Segment{seg}, engine.TranscribeInfo{}).Logprobs()
+			e.Logprobs = transcript.New([]engine.Segment{seg}, engine.TranscribeInfo{}, nil).Logprobs()
 		}
 		return s.main(s.ctx, func() { s.emit(e) })
 	})

@@ -102,6 +102,7 @@ func (m *Model) options() engine.ModelOptions {
 		ToolFormat:    m.ToolFormat,
 		Quantize:      m.Quantize,
 		Detector:      m.VAD,
+		Diarize:       engine.Diarizer(m.Diarize),
 		Lexicon:       m.Lexicon,
 		Adapters:      m.adapters(),
 		Preload:       m.Preload,

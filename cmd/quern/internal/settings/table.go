@@ -139,6 +139,13 @@ func table() []row {
 			unset: "what the chat template shows", example: "hermes-json"},
 		{key: "models[].vad", flag: "vad", section: Models, commands: "serve batch transcribe", file: true, parse: detector,
 			help: "`file` of the Silero detector that tells recognisers what is speech", unset: "a built-in one, by energy", example: "silero-v6.2.0-ggml.bin"},
+		{key: "models[].diarize", section: Models, help: "networks that tell recognisers who speaks"},
+		{key: "models[].diarize.segmentation", flag: "segmentation", section: Models, commands: "serve batch transcribe", file: true, parse: speakers(func(d *engine.Diarizer) *string { return &d.Segmentation }),
+			help: "`file` of pyannote's segmentation, an ONNX graph, that tells when who of a few speaks", unset: "none", example: "segmentation-3.0.onnx"},
+		{key: "models[].diarize.embedding", flag: "embedding", section: Models, commands: "serve batch transcribe", file: true, parse: speakers(func(d *engine.Diarizer) *string { return &d.Embedding }),
+			help: "`file` of a network of voices of WeSpeaker, 3D-Speaker or NeMo, an ONNX graph, that tells voices apart", unset: "none", example: "campplus.onnx"},
+		{key: "models[].diarize.plda", flag: "plda", section: Models, commands: "serve batch transcribe", file: true, parse: speakers(func(d *engine.Diarizer) *string { return &d.PLDA }),
+			help: "`folder` with xvec_transform.npz and plda.npz of that network: speakers are found by VBx", unset: "none: by agglomeration", example: "plda"},
 		{key: "models[].lexicon", flag: "lexicon", section: Models, commands: "serve say", file: true, parse: lexicon,
 			help: "`file` of words and how voices say them: PLS, JSON, or a word and its phonemes a line", unset: "none", example: "names.pls"},
 		{key: "models[].adapters", section: Models, file: true, example: "{sql: adapters/sql.gguf}",
@@ -353,6 +360,15 @@ func lexicon(s string) (string, error) {
 	}
 	_, err := engine.OpenLexicon(s)
 	return s, err
+}
+
+// speakers checks one of the files that tell who speaks.
+func speakers(of func(*engine.Diarizer) *string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		var d engine.Diarizer
+		*of(&d) = s
+		return s, transcribe.CheckSpeakers(d)
+	}
 }
 
 func detector(s string) (string, error) {
