@@ -59,6 +59,9 @@ func (k interleaved) dot() {
 	)
 	a.useRow("scales", z, 16, 2)   // bytes of sub-blocks 0 to 3, 4 to 7
 	a.useRow("minimums", z, 18, 2) // likewise
+	if k.high {
+		a.useRow("fifths", z, 20, 8) // the fifth bits of a block's weights
+	}
 	p := &pack{a: a, lanes: 16, v: z}
 	for _, c := range []struct {
 		register string
@@ -73,6 +76,12 @@ func (k interleaved) dot() {
 	prefetch(a, 2048, 16*k.bytes)
 	k.scales(p)
 	k.minimums(p)
+	if k.high {
+		// All before the rest, in order: read by turns with that they are fetched late.
+		for c := range 8 {
+			a.f("VMOVDQU64 %s, {fifths%d}", k.column(4+c), c)
+		}
+	}
 	a.f("VPXORD {blockSum}, {blockSum}, {blockSum}")
 	a.f("VPXORD {oddSum}, {oddSum}, {oddSum}")
 	for pair := range 4 {
@@ -139,9 +148,9 @@ func (k interleaved) pair(p *pack, pair int) {
 			a.f("VPANDD {mask}, {w1}, {w1}")
 			for j := range 2 { // bit n of the byte to bit 4
 				if n := 2*pair + j; n < 4 {
-					a.f("VPSLLD $%d, %s, {t0}", 4-n, k.column(4+c))
+					a.f("VPSLLD $%d, {fifths%d}, {t0}", 4-n, c)
 				} else {
-					a.f("VPSRLD $%d, %s, {t0}", n-4, k.column(4+c))
+					a.f("VPSRLD $%d, {fifths%d}, {t0}", n-4, c)
 				}
 				a.f("VPTERNLOGD $0xf8, {sixteens}, {t0}, {w%d}", j)
 			}

@@ -971,6 +971,14 @@ fetched2:
 	VPDPWSSD.BCST 296(R13), Z9, Z4
 	VPSHUFB       pick2x3x<>+0(SB), Z19, Z9
 	VPDPWSSD.BCST 300(R13), Z9, Z4
+	VMOVDQU64     256(SI), Z20
+	VMOVDQU64     320(SI), Z21
+	VMOVDQU64     384(SI), Z22
+	VMOVDQU64     448(SI), Z23
+	VMOVDQU64     512(SI), Z24
+	VMOVDQU64     576(SI), Z25
+	VMOVDQU64     640(SI), Z26
+	VMOVDQU64     704(SI), Z27
 	VPXORD        Z2, Z2, Z2
 	VPXORD        Z3, Z3, Z3
 	VPXORD        Z5, Z5, Z5
@@ -979,9 +987,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $4, 256(SI), Z9
+	VPSLLD        $4, Z20, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $3, 256(SI), Z9
+	VPSLLD        $3, Z20, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 0(R13), Z7, Z5
 	VPDPBUSD.BCST 32(R13), Z8, Z6
@@ -989,9 +997,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $4, 320(SI), Z9
+	VPSLLD        $4, Z21, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $3, 320(SI), Z9
+	VPSLLD        $3, Z21, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 4(R13), Z7, Z5
 	VPDPBUSD.BCST 36(R13), Z8, Z6
@@ -999,9 +1007,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $4, 384(SI), Z9
+	VPSLLD        $4, Z22, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $3, 384(SI), Z9
+	VPSLLD        $3, Z22, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 8(R13), Z7, Z5
 	VPDPBUSD.BCST 40(R13), Z8, Z6
@@ -1009,9 +1017,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $4, 448(SI), Z9
+	VPSLLD        $4, Z23, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $3, 448(SI), Z9
+	VPSLLD        $3, Z23, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 12(R13), Z7, Z5
 	VPDPBUSD.BCST 44(R13), Z8, Z6
@@ -1019,9 +1027,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $4, 512(SI), Z9
+	VPSLLD        $4, Z24, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $3, 512(SI), Z9
+	VPSLLD        $3, Z24, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 16(R13), Z7, Z5
 	VPDPBUSD.BCST 48(R13), Z8, Z6
@@ -1029,9 +1037,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $4, 576(SI), Z9
+	VPSLLD        $4, Z25, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $3, 576(SI), Z9
+	VPSLLD        $3, Z25, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 20(R13), Z7, Z5
 	VPDPBUSD.BCST 52(R13), Z8, Z6
@@ -1039,9 +1047,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $4, 640(SI), Z9
+	VPSLLD        $4, Z26, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $3, 640(SI), Z9
+	VPSLLD        $3, Z26, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 24(R13), Z7, Z5
 	VPDPBUSD.BCST 56(R13), Z8, Z6
@@ -1049,9 +1057,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $4, 704(SI), Z9
+	VPSLLD        $4, Z27, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $3, 704(SI), Z9
+	VPSLLD        $3, Z27, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 28(R13), Z7, Z5
 	VPDPBUSD.BCST 60(R13), Z8, Z6
@@ -1067,9 +1075,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $2, 256(SI), Z9
+	VPSLLD        $2, Z20, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $1, 256(SI), Z9
+	VPSLLD        $1, Z20, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 64(R13), Z7, Z5
 	VPDPBUSD.BCST 96(R13), Z8, Z6
@@ -1077,9 +1085,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $2, 320(SI), Z9
+	VPSLLD        $2, Z21, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $1, 320(SI), Z9
+	VPSLLD        $1, Z21, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 68(R13), Z7, Z5
 	VPDPBUSD.BCST 100(R13), Z8, Z6
@@ -1087,9 +1095,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $2, 384(SI), Z9
+	VPSLLD        $2, Z22, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $1, 384(SI), Z9
+	VPSLLD        $1, Z22, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 72(R13), Z7, Z5
 	VPDPBUSD.BCST 104(R13), Z8, Z6
@@ -1097,9 +1105,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $2, 448(SI), Z9
+	VPSLLD        $2, Z23, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $1, 448(SI), Z9
+	VPSLLD        $1, Z23, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 76(R13), Z7, Z5
 	VPDPBUSD.BCST 108(R13), Z8, Z6
@@ -1107,9 +1115,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $2, 512(SI), Z9
+	VPSLLD        $2, Z24, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $1, 512(SI), Z9
+	VPSLLD        $1, Z24, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 80(R13), Z7, Z5
 	VPDPBUSD.BCST 112(R13), Z8, Z6
@@ -1117,9 +1125,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $2, 576(SI), Z9
+	VPSLLD        $2, Z25, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $1, 576(SI), Z9
+	VPSLLD        $1, Z25, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 84(R13), Z7, Z5
 	VPDPBUSD.BCST 116(R13), Z8, Z6
@@ -1127,9 +1135,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $2, 640(SI), Z9
+	VPSLLD        $2, Z26, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $1, 640(SI), Z9
+	VPSLLD        $1, Z26, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 88(R13), Z7, Z5
 	VPDPBUSD.BCST 120(R13), Z8, Z6
@@ -1137,9 +1145,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSLLD        $2, 704(SI), Z9
+	VPSLLD        $2, Z27, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSLLD        $1, 704(SI), Z9
+	VPSLLD        $1, Z27, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 92(R13), Z7, Z5
 	VPDPBUSD.BCST 124(R13), Z8, Z6
@@ -1155,9 +1163,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $0, 256(SI), Z9
+	VPSRLD        $0, Z20, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $1, 256(SI), Z9
+	VPSRLD        $1, Z20, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 128(R13), Z7, Z5
 	VPDPBUSD.BCST 160(R13), Z8, Z6
@@ -1165,9 +1173,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $0, 320(SI), Z9
+	VPSRLD        $0, Z21, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $1, 320(SI), Z9
+	VPSRLD        $1, Z21, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 132(R13), Z7, Z5
 	VPDPBUSD.BCST 164(R13), Z8, Z6
@@ -1175,9 +1183,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $0, 384(SI), Z9
+	VPSRLD        $0, Z22, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $1, 384(SI), Z9
+	VPSRLD        $1, Z22, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 136(R13), Z7, Z5
 	VPDPBUSD.BCST 168(R13), Z8, Z6
@@ -1185,9 +1193,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $0, 448(SI), Z9
+	VPSRLD        $0, Z23, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $1, 448(SI), Z9
+	VPSRLD        $1, Z23, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 140(R13), Z7, Z5
 	VPDPBUSD.BCST 172(R13), Z8, Z6
@@ -1195,9 +1203,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $0, 512(SI), Z9
+	VPSRLD        $0, Z24, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $1, 512(SI), Z9
+	VPSRLD        $1, Z24, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 144(R13), Z7, Z5
 	VPDPBUSD.BCST 176(R13), Z8, Z6
@@ -1205,9 +1213,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $0, 576(SI), Z9
+	VPSRLD        $0, Z25, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $1, 576(SI), Z9
+	VPSRLD        $1, Z25, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 148(R13), Z7, Z5
 	VPDPBUSD.BCST 180(R13), Z8, Z6
@@ -1215,9 +1223,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $0, 640(SI), Z9
+	VPSRLD        $0, Z26, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $1, 640(SI), Z9
+	VPSRLD        $1, Z26, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 152(R13), Z7, Z5
 	VPDPBUSD.BCST 184(R13), Z8, Z6
@@ -1225,9 +1233,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $0, 704(SI), Z9
+	VPSRLD        $0, Z27, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $1, 704(SI), Z9
+	VPSRLD        $1, Z27, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 156(R13), Z7, Z5
 	VPDPBUSD.BCST 188(R13), Z8, Z6
@@ -1243,9 +1251,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $2, 256(SI), Z9
+	VPSRLD        $2, Z20, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $3, 256(SI), Z9
+	VPSRLD        $3, Z20, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 192(R13), Z7, Z5
 	VPDPBUSD.BCST 224(R13), Z8, Z6
@@ -1253,9 +1261,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $2, 320(SI), Z9
+	VPSRLD        $2, Z21, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $3, 320(SI), Z9
+	VPSRLD        $3, Z21, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 196(R13), Z7, Z5
 	VPDPBUSD.BCST 228(R13), Z8, Z6
@@ -1263,9 +1271,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $2, 384(SI), Z9
+	VPSRLD        $2, Z22, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $3, 384(SI), Z9
+	VPSRLD        $3, Z22, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 200(R13), Z7, Z5
 	VPDPBUSD.BCST 232(R13), Z8, Z6
@@ -1273,9 +1281,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $2, 448(SI), Z9
+	VPSRLD        $2, Z23, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $3, 448(SI), Z9
+	VPSRLD        $3, Z23, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 204(R13), Z7, Z5
 	VPDPBUSD.BCST 236(R13), Z8, Z6
@@ -1283,9 +1291,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $2, 512(SI), Z9
+	VPSRLD        $2, Z24, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $3, 512(SI), Z9
+	VPSRLD        $3, Z24, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 208(R13), Z7, Z5
 	VPDPBUSD.BCST 240(R13), Z8, Z6
@@ -1293,9 +1301,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $2, 576(SI), Z9
+	VPSRLD        $2, Z25, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $3, 576(SI), Z9
+	VPSRLD        $3, Z25, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 212(R13), Z7, Z5
 	VPDPBUSD.BCST 244(R13), Z8, Z6
@@ -1303,9 +1311,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $2, 640(SI), Z9
+	VPSRLD        $2, Z26, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $3, 640(SI), Z9
+	VPSRLD        $3, Z26, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 216(R13), Z7, Z5
 	VPDPBUSD.BCST 248(R13), Z8, Z6
@@ -1313,9 +1321,9 @@ fetched2:
 	VPANDD        Z0, Z8, Z7
 	VPSRLD        $4, Z8, Z8
 	VPANDD        Z0, Z8, Z8
-	VPSRLD        $2, 704(SI), Z9
+	VPSRLD        $2, Z27, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z7
-	VPSRLD        $3, 704(SI), Z9
+	VPSRLD        $3, Z27, Z9
 	VPTERNLOGD    $0xf8, Z11, Z9, Z8
 	VPDPBUSD.BCST 220(R13), Z7, Z5
 	VPDPBUSD.BCST 252(R13), Z8, Z6
