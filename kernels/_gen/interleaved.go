@@ -28,8 +28,12 @@ func genInterleaved(a *file) {
 		p.begin(t.name)
 		packQ45K(&p, t.high)
 	}
+	interleavedIQ4XS(a)
+	p := pack{a: a, level: "AVX512", lanes: 16, v: z, interleaved: true}
+	p.begin("IQ4XS")
+	packIQ4XS(&p)
 	for _, t := range blocks32 {
-		if t.name != "Q40" && t.name != "Q50" {
+		if t.name != "Q40" && t.name != "Q50" && t.name != "IQ4NL" {
 			continue
 		}
 		interleaved32{a, t}.dot()

@@ -19,6 +19,12 @@ func interleavedQ5KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float
 func packInterleavedQ5KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
 //go:noescape
+func interleavedIQ4XSAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedIQ4XSAVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
 func interleavedQ40AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
@@ -29,3 +35,9 @@ func interleavedQ50AVX512(w *byte, n, rows int, x *byte, xStride int, out *float
 
 //go:noescape
 func packInterleavedQ50AVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
+func interleavedIQ4NLAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedIQ4NLAVX512(panel, w *byte, rowBytes, blocks, ahead int)
