@@ -33,7 +33,7 @@ func genInterleaved(a *file) {
 	p.begin("IQ4XS")
 	packIQ4XS(&p)
 	for _, t := range blocks32 {
-		if t.name != "Q40" && t.name != "Q50" && t.name != "IQ4NL" {
+		if t.whole || t.e8 { // memory bounds the first; a block of the other is no whole halves
 			continue
 		}
 		interleaved32{a, t}.dot()

@@ -2,13 +2,13 @@ package main
 
 import "fmt"
 
-// An interleaved32 emits the kernels of Q4_0, Q5_0 and IQ4_NL for rows that are interleaved.
+// An interleaved32 emits the kernels of types of blocks of 32 for rows that are interleaved.
 type interleaved32 struct {
 	a *file
 	block32
 }
 
-// dot writes, for each row, Σ d·dx·(Σ w·x - add·Σx) over its blocks, rounded in Go's order,
+// dot writes, for each row, Σ d·dx·(Σ w·x - add·Σx), or Σ dx·(d·Σ w·x + m·Σx), over its blocks, rounded in Go's order,
 // eight blocks a step, which share a group of activations, and then single ones.
 func (k interleaved32) dot() {
 	a := k.a
@@ -117,6 +117,10 @@ func (k interleaved32) block(at int, scale, sum string, x func(i int) string) {
 	if times {
 		a.f("VPSRAD $4, {high}, {high}") // a multiple of 16
 	}
+	if k.min {
+		k.minTerm(at, scale, sum)
+		return
+	}
 	a.f("VPADDD {high}, {low}, {low}")
 	a.f("VPBROADCASTD %s, {t0}", sum)
 	if k.add < 128 {
@@ -127,5 +131,26 @@ func (k interleaved32) block(at int, scale, sum string, x func(i int) string) {
 	a.f("VCVTPH2PS %d({w}), {t0}", at)
 	a.f("VMULPS.BCST %s, {t0}, {t0}", scale)
 	a.f("VMULPS {t0}, {low}, {low}")
+	a.f("VADDPS {low}, {rowSum}, {rowSum}")
+}
+
+// minTerm adds the block's term to {rowSum}, where weights have a minimum m.
+func (k interleaved32) minTerm(at int, scale, sum string) {
+	a := k.a
+	a.f("VMOVDQU64 %d({w}), {w0}", at) // d low, m high
+	a.f("VPADDD {high}, {low}, {low}")
+	a.f("VCVTDQ2PS {low}, {low}")
+	a.f("VPMOVDW {w0}, {t0.y}")
+	a.f("VCVTPH2PS {t0.y}, {t0}")
+	a.f("VMULPS {t0}, {low}, {low}")
+	a.f("VPSRLD $16, {w0}, {w0}")
+	a.f("VPMOVDW {w0}, {t0.y}")
+	a.f("VCVTPH2PS {t0.y}, {t0}")
+	a.f("VMULPS %s, {t0}, {t0}", minus128th(a))
+	a.f("VPBROADCASTD %s, {w1}", sum)
+	a.f("VCVTDQ2PS {w1}, {w1}")
+	a.f("VMULPS {w1}, {t0}, {t0}")
+	a.f("VADDPS {t0}, {low}, {low}")
+	a.f("VMULPS.BCST %s, {low}, {low}", scale)
 	a.f("VADDPS {low}, {rowSum}, {rowSum}")
 }

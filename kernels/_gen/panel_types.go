@@ -267,11 +267,11 @@ func (t block32) pack(p *pack) {
 	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(low4))
 	a.l("block")
 	p.fetch(t.bytes)
-	if !p.interleaved {
+	if !p.interleaved || t.min {
 		p.columns(0, col, tmp)
 	}
 	switch {
-	case p.interleaved: // d of every row comes first
+	case p.interleaved && !t.min: // d of every row comes first
 		a.f("VCVTPH2PS ({rows0}), %s", v(tmp))
 	case t.e8:
 		p.op("VPAND", p.dfill(0xff), v(col), v(tmp))
