@@ -28,10 +28,16 @@ func genInterleaved(a *file) {
 		p.begin(t.name)
 		packQ45K(&p, t.high)
 	}
-	interleavedIQ4XS(a)
-	p := pack{a: a, level: "AVX512", lanes: 16, v: z, interleaved: true}
-	p.begin("IQ4XS")
-	packIQ4XS(&p)
+	for _, t := range []struct {
+		name string
+		dot  func(*file)
+		pack func(*pack)
+	}{{"IQ4XS", interleavedIQ4XS, packIQ4XS}, {"Q2K", interleavedQ2K, packQ2K}} {
+		t.dot(a)
+		p := pack{a: a, level: "AVX512", lanes: 16, v: z, interleaved: true}
+		p.begin(t.name)
+		t.pack(&p)
+	}
 	for _, t := range blocks32 {
 		if t.whole || t.e8 { // memory bounds the first; a block of the other is no whole halves
 			continue
@@ -178,12 +184,17 @@ func (k interleaved) term() {
 		a.f("VPSRAD $4, {oddSum}, {oddSum}") // a multiple of 16
 	}
 	a.f("VPADDD {oddSum}, {blockSum}, {blockSum}")
-	// d is the low half of dword 0, dmin the high one.
-	a.f("VMOVDQU64 %s, {w0}", k.column(0))
-	a.f("VPMOVDW {w0}, {t0.y}")
+	interleavedMinTerm(a, k.column(0))
+}
+
+// interleavedMinTerm adds {blockSum}, {minSum} and a block's d and dmin, the low and high halves of the dwords at heads, to
+// {rowSum}. {t0} and {t1} are scratch.
+func interleavedMinTerm(a *file, heads string) {
+	a.f("VMOVDQU64 %s, {t1}", heads)
+	a.f("VPMOVDW {t1}, {t0.y}")
 	a.f("VCVTPH2PS {t0.y}, {t0}")
-	a.f("VPSRLD $16, {w0}, {w0}")
-	a.f("VPMOVDW {w0}, {t1.y}")
+	a.f("VPSRLD $16, {t1}, {t1}")
+	a.f("VPMOVDW {t1}, {t1.y}")
 	a.f("VCVTPH2PS {t1.y}, {t1}")
 	a.f("VCVTDQ2PS {blockSum}, {blockSum}")
 	a.f("VMULPS {t0}, {blockSum}, {blockSum}")

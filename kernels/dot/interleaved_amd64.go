@@ -25,6 +25,12 @@ func interleavedIQ4XSAVX512(w *byte, n, rows int, x *byte, xStride int, out *flo
 func packInterleavedIQ4XSAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
 //go:noescape
+func interleavedQ2KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedQ2KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
 func interleavedQ40AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
