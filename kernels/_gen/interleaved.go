@@ -3,7 +3,7 @@ package main
 import "fmt"
 
 // Sixteen weight rows are interleaved when the dwords of each block lie side by side: the one
-// at byte i of row r is 16·i + 4·r bytes into the block of the sixteen. Where a block begins
+// at byte i of row r is 16·i + 4·r bytes into the block of the sixteen. Where a block begins or ends
 // with a half that makes its bytes no whole dwords, the halves come first, side by side, and
 // the rest follows by the same rule. A vector then holds the same
 // four bytes of every row, so that nothing is transposed, sums are not folded, and scales
@@ -32,7 +32,7 @@ func genInterleaved(a *file) {
 		name string
 		dot  func(*file)
 		pack func(*pack)
-	}{{"IQ4XS", interleavedIQ4XS, packIQ4XS}, {"Q2K", interleavedQ2K, packQ2K}} {
+	}{{"IQ4XS", interleavedIQ4XS, packIQ4XS}, {"Q2K", interleavedQ2K, packQ2K}, {"Q3K", interleavedQ3K, packQ3K}} {
 		t.dot(a)
 		p := pack{a: a, level: "AVX512", lanes: 16, v: z, interleaved: true}
 		p.begin(t.name)

@@ -93,6 +93,7 @@ var interleaves = [quant.Count]*interleavedKernel{
 	quant.Q5_1:   {interleavedQ51AVX512, packInterleavedQ51AVX512},
 	quant.Q5_0:   {interleavedQ50AVX512, packInterleavedQ50AVX512},
 	quant.Q2_K:   {interleavedQ2KAVX512, packInterleavedQ2KAVX512},
+	quant.Q3_K:   {interleavedQ3KAVX512, packInterleavedQ3KAVX512},
 	quant.Q4_K:   {interleavedQ4KAVX512, packInterleavedQ4KAVX512},
 	quant.Q5_K:   {interleavedQ5KAVX512, packInterleavedQ5KAVX512},
 	quant.IQ4_NL: {interleavedIQ4NLAVX512, packInterleavedIQ4NLAVX512},

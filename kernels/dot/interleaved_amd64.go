@@ -31,6 +31,12 @@ func interleavedQ2KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float
 func packInterleavedQ2KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
 //go:noescape
+func interleavedQ3KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedQ3KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
 func interleavedQ40AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
