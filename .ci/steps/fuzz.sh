@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every fuzz target for FUZZTIME, 4 s unless said otherwise.
+# Every fuzz target for FUZZTIME, 2 s unless said otherwise.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-FUZZTIME=${FUZZTIME:-4s}
+FUZZTIME=${FUZZTIME:-2s}
 targets=0
 for pkg in $(go list ./...); do
   tests=$(go test -list '^Fuzz' "$pkg")

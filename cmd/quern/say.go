@@ -36,9 +36,10 @@ func (a *app) sayCmd() *cobra.Command {
 		Use:   "say [TEXT...]",
 		Short: "Speak a text into an audio file, or aloud",
 		Long: `Speaks TEXT, or standard input, into a file; its name's ending chooses the format
-(.mp3, .wav, .flac, .opus, .pcm, .ulaw, .alaw). The file appears when it is whole. With
---play it is heard, and written only if --out names it. A text that begins with <speak> is
-SSML. Without a Kokoro model the built-in voice speaks: intelligible, and plainly a robot.`,
+(.mp3, .wav, .flac, .opus, .aac, .m4a, .pcm, .ulaw, .alaw). The file appears when it is
+whole. With --play it is heard, and written only if --out names it. A text that begins with
+<speak> is SSML. Without a Kokoro model the built-in voice speaks: intelligible, and plainly
+a robot.`,
 		Example: `  quern say -o hello.wav Hello there.
   quern say --play Hello there.
   quern say --model kokoro --voice "af_bella(2)+af_sky" -o chapter.mp3 < chapter.txt`,

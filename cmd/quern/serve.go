@@ -151,6 +151,9 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	if queue != nil {
 		defer queue.Close()
 		ao.Jobs = queue
+		if s.Responses.Store == "jobs" {
+			ao.Responses.Archive = queue
+		}
 	}
 	api, err := httpapi.New(ao)
 	if err != nil {
@@ -239,6 +242,9 @@ func (a *app) serveJobs(s *settings.Loaded, log *slog.Logger) (*jobs.Jobs, error
 		return nil, nil
 	}
 	if o.Dir == "" && len(o.Servers) == 0 {
+		if o.ResponseBytes > 0 {
+			return nil, fmt.Errorf("responses.store is jobs, and there is no folder for that: %w; name one (jobs.dir)", unfound)
+		}
 		log.Debug("files and batches cannot be kept; jobs.dir names a folder", "err", unfound)
 		return nil, nil
 	}

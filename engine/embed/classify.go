@@ -4,23 +4,20 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync/atomic"
 
 	"quern/engine"
 	"quern/engine/lm"
 	"quern/engine/model"
-	"quern/engine/token"
 )
 
 // NewClassifier makes a model that classifies texts: x gives a logit for each label. many
 // says that a text may have several.
 func NewClassifier(ctx context.Context, r lm.Reader, x Encoder, labels []string, many bool) (*Model, error) {
-	m := &Model{Reader: r, encoder: x, width: len(labels), labels: labels, many: many, asked: new(atomic.Int64)}
-	probe, err := x.Run(ctx, [][]token.ID{m.Vocab.EncodeSequence(nil, "a", false)}, nil)
-	if err != nil {
+	m := newModel(r, x, len(labels))
+	m.labels, m.many = labels, many
+	if n, err := m.probe(ctx); err != nil {
 		return nil, err
-	}
-	if n := len(probe[0]); n != m.width {
+	} else if n != m.width {
 		return nil, fmt.Errorf("%w: the classifier gives %d numbers for %d labels", model.ErrFormat, n, m.width)
 	}
 	return m, nil

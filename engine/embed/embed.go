@@ -35,15 +35,28 @@ type Model struct {
 
 // New makes a model of vectors with width numbers; 0 has one text encoded to see.
 func New(ctx context.Context, r lm.Reader, t Training, x Encoder, width int) (*Model, error) {
-	m := &Model{Reader: r, Training: t, encoder: x, width: width, asked: new(atomic.Int64)}
+	m := newModel(r, x, width)
+	m.Training = t
 	if width == 0 {
-		probe, err := m.encode(ctx, [][]token.ID{m.Vocab.EncodeSequence(nil, "a", false)}, nil)
-		if err != nil {
+		var err error
+		if m.width, err = m.probe(ctx); err != nil {
 			return nil, err
 		}
-		m.width = len(probe[0])
 	}
 	return m, nil
+}
+
+func newModel(r lm.Reader, x Encoder, width int) *Model {
+	return &Model{Reader: r, encoder: x, width: width, asked: new(atomic.Int64)}
+}
+
+// probe is how many numbers the vector of a short text has.
+func (m *Model) probe(ctx context.Context) (int, error) {
+	v, err := m.encode(ctx, [][]token.ID{m.Vocab.EncodeSequence(nil, "a", false)}, nil)
+	if err != nil {
+		return 0, err
+	}
+	return len(v[0]), nil
 }
 
 // encode turns texts into vectors, and counts among those who ask meanwhile.

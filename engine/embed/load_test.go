@@ -2,9 +2,9 @@ package embed
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 
+	"quern/engine/lm"
 	"quern/engine/token"
 )
 
@@ -18,7 +18,7 @@ func (f seeing) Run(_ context.Context, texts [][]token.ID, _ [][]int64) ([][]flo
 
 // Requests are counted while their texts are encoded.
 func TestLoad(t *testing.T) {
-	m := &Model{asked: new(atomic.Int64)}
+	m := newModel(lm.Reader{}, nil, 0)
 	seen := 0
 	m.encoder = seeing(func() {
 		if w, r := m.Load(); w != 0 || r != seen+1 {

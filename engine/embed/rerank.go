@@ -3,7 +3,6 @@ package embed
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"quern/engine"
 	"quern/engine/lm"
@@ -16,7 +15,7 @@ import (
 // is not empty, with {query} and {document} for them, else together as the tokenizer in
 // meta says.
 func NewReranker(ctx context.Context, r lm.Reader, x Encoder, meta *weights.Meta, prompt string) (*Model, error) {
-	m := &Model{Reader: r, encoder: x, width: 1, asked: new(atomic.Int64)}
+	m := newModel(r, x, 1)
 	p, err := pairingOf(meta, m.Vocab, m.Tokens, prompt)
 	if err != nil {
 		return nil, err
@@ -29,7 +28,7 @@ func NewReranker(ctx context.Context, r lm.Reader, x Encoder, meta *weights.Meta
 	if err != nil {
 		return nil, err
 	}
-	probe, err := x.Run(ctx, [][]token.ID{ids}, [][]int64{types})
+	probe, err := m.encode(ctx, [][]token.ID{ids}, [][]int64{types})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Package jobs keeps files and runs batches on NATS JetStream: one that is embedded and
+// Package jobs keeps files and responses and runs batches on NATS JetStream: one that is embedded and
 // listens on no port, or a cluster that many servers share. It is the only package that
 // knows NATS.
 //
@@ -10,6 +10,7 @@
 //     acknowledged.
 //   - lines that wait in a work queue. Losing it loses nothing: it is filled again from the
 //     input file, with the lines that have no result.
+//   - responses, where they are to be kept, in a key-value bucket with an age.
 //   - contents of files, and results that are too large for a message, in a folder
 //     (embedded) or in an object store (cluster).
 //
@@ -47,6 +48,9 @@ type Options struct {
 	TTL      time.Duration // age at which files and batches are removed; negative is never
 	Workers  int           // lines this server runs at a time; negative is none
 	LongLine int           // bytes of a line
+
+	ResponseBytes int64         // of all responses that are kept; 0 keeps none
+	ResponseAge   time.Duration // after which a response is removed; 0 is never
 
 	Log *slog.Logger     // nil discards
 	Now func() time.Time // nil is time.Now

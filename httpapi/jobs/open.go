@@ -26,25 +26,27 @@ type store struct {
 	server *server.Server // embedded; nil of a cluster
 	lock   *os.File       // of the folder of the embedded one
 
-	records  jetstream.KeyValue // files and batches, by owner
-	active   jetstream.KeyValue // batches that are not over
-	leases   jetstream.KeyValue // whose steward each is
-	results  jetstream.KeyValue // by batch and line
-	queue    jetstream.Stream
-	lines    jetstream.Consumer
-	contents contents
+	records   jetstream.KeyValue // files and batches, by owner
+	active    jetstream.KeyValue // batches that are not over
+	leases    jetstream.KeyValue // whose steward each is
+	results   jetstream.KeyValue // by batch and line
+	responses jetstream.KeyValue // by owner and id; nil where none are kept
+	queue     jetstream.Stream
+	lines     jetstream.Consumer
+	contents  contents
 }
 
 // Names in the cluster, which may be others' too.
 const (
-	bucketRecords = "quern_records"
-	bucketActive  = "quern_active"
-	bucketLeases  = "quern_leases"
-	bucketResults = "quern_results"
-	bucketObjects = "quern_contents"
-	queueStream   = "QUERN_LINES"
-	queueSubject  = "quern.lines."
-	queueConsumer = "workers"
+	bucketRecords   = "quern_records"
+	bucketActive    = "quern_active"
+	bucketLeases    = "quern_leases"
+	bucketResults   = "quern_results"
+	bucketObjects   = "quern_contents"
+	bucketResponses = "quern_responses"
+	queueStream     = "QUERN_LINES"
+	queueSubject    = "quern.lines."
+	queueConsumer   = "workers"
 )
 
 const (
@@ -95,7 +97,7 @@ func (s *store) embed(o *Options) (err error) {
 		JetStream: true, StoreDir: dataDir(o.Dir), SyncAlways: true,
 		// The buckets have limits of their own. These only keep the server from taking
 		// what is free on the disk now as one.
-		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: o.MaxBytes + 1<<30,
+		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: o.MaxBytes + o.ResponseBytes + 1<<30,
 	})
 	if err != nil {
 		return err
@@ -139,7 +141,7 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 	if s.server != nil {
 		persist = jetstream.AsyncPersistMode
 	}
-	for _, make := range []func(context.Context) error{
+	makers := []func(context.Context) error{
 		bucket(&s.records, jetstream.KeyValueConfig{Bucket: bucketRecords, Description: "files and batches of quern", MaxBytes: -1}),
 		bucket(&s.active, jetstream.KeyValueConfig{Bucket: bucketActive, Description: "batches that are not over", MaxBytes: -1}),
 		bucket(&s.leases, jetstream.KeyValueConfig{Bucket: bucketLeases, Description: "stewards of batches", TTL: leaseTime, Storage: jetstream.MemoryStorage}),
@@ -168,7 +170,11 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 			s.contents, err = openObjects(ctx, s.js, o)
 			return err
 		},
-	} {
+	}
+	if o.ResponseBytes > 0 {
+		makers = append(makers, func(ctx context.Context) error { return s.openResponses(ctx, o) })
+	}
+	for _, make := range makers {
 		// A cluster that has just started has no leader for a while.
 		if err := within(ctx, 3*callTime, make); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package threads
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,7 +22,7 @@ func TestPool(t *testing.T) {
 		for i := range rounds {
 			p.Run(i%len(counts), r)
 			if i%100 == 0 {
-				asleep(t, p, true)
+				asleep(t, p)
 			}
 		}
 		for c := range counts {
@@ -124,33 +123,36 @@ func TestPoolLetsTheWorldStop(t *testing.T) {
 
 var sink atomic.Int64
 
-// Held workers stay awake, woken if they slept, and sleep after Release.
+// Hold wakes workers, which sleep after Release. A held one sleeps too when no region comes
+// for long enough, and on a busy machine nobody may look before it does.
 func TestPoolHold(t *testing.T) {
 	p := NewPool(3)
 	defer p.Close()
-	asleep(t, p, true)
-	p.Hold()
-	asleep(t, p, false)
+	asleep(t, p)
+	poll.Until(t, "workers are awake", func() bool { p.Hold(); return parked(p, false) })
 	var n atomic.Int64
 	p.Run(100, &Region{F: func(_, _ int) { n.Add(1) }})
 	if n.Load() != 100 {
 		t.Errorf("%d of 100 chunks ran", n.Load())
 	}
 	p.Release()
-	asleep(t, p, true)
+	asleep(t, p)
 }
 
-// asleep waits until all workers are parked, or none is.
-func asleep(t *testing.T, p *Pool, want bool) {
+// asleep waits until all workers are parked.
+func asleep(t *testing.T, p *Pool) {
 	t.Helper()
-	poll.Until(t, fmt.Sprintf("workers are parked: %v", want), func() bool {
-		for _, w := range p.workers {
-			if (w.parked.Load() == 1) != want {
-				return false
-			}
+	poll.Until(t, "workers are parked", func() bool { return parked(p, true) })
+}
+
+// parked reports whether all workers are parked, or none is.
+func parked(p *Pool, want bool) bool {
+	for _, w := range p.workers {
+		if (w.parked.Load() == 1) != want {
+			return false
 		}
-		return true
-	})
+	}
+	return true
 }
 
 func TestPoolManyChunks(t *testing.T) {

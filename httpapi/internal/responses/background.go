@@ -85,15 +85,15 @@ func (a *api) background(c *server.Call, r *request) error {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(c.R.Context()))
 	j.stop = stop
 	e := &entry{owner: r.owner, object: r.object, input: r.input, job: j}
-	if err := a.store.add(e, true); err != nil {
+	if err := a.store.add(ctx, e, true); err != nil {
 		stop(nil)
 		return err
 	}
 	shown := r.object
 	if !a.Beside(ctx, "response in the background", func(ctx context.Context) error { return a.work(ctx, c, r, e) }) {
-		stop(nil)
-		a.store.remove(e)
-		return server.ShuttingDown()
+		defer stop(nil)
+		close(j.done)
+		return errors.Join(server.ShuttingDown(), a.store.remove(ctx, e))
 	}
 	if r.Stream {
 		return a.follow(c, j, 0)
@@ -109,7 +109,7 @@ func (a *api) work(ctx context.Context, c *server.Call, r *request, e *entry) (e
 	defer j.end()
 	p := newReply(r)
 	p.save = func(o object) bool {
-		a.store.finish(e, o)
+		a.store.finish(context.WithoutCancel(ctx), e, o)
 		return true
 	}
 	if j.streamed {
@@ -179,7 +179,7 @@ func (a *api) make(ctx context.Context, c *server.Call, r *request, e *entry, p 
 			return p.Event(ev)
 		}
 		p.object.Status = inProgress
-		a.store.update(e, p.object)
+		a.store.update(ctx, e, p.object)
 		return p.state("response.in_progress")
 	}); err != nil {
 		return err

@@ -37,7 +37,7 @@ func (a *api) create(c *server.Call, o *body.Object) error {
 		e := &entry{owner: r.owner, input: r.input}
 		p.save = func(o object) bool {
 			e.object = o
-			err := a.store.add(e, false)
+			err := a.store.add(context.WithoutCancel(ctx), e, false)
 			if err != nil {
 				c.W.Note(slog.Bool("stored", false))
 			}

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -221,3 +222,13 @@ type kept struct {
 
 // MarshalJSON implements json.Marshaler.
 func (k kept) MarshalJSON() ([]byte, error) { return k.raw, nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (k *kept) UnmarshalJSON(b []byte) error {
+	var named struct {
+		ID string `json:"id"`
+	}
+	err := json.Unmarshal(b, &named)
+	k.id, k.raw = named.ID, bytes.Clone(b)
+	return err
+}

@@ -12,8 +12,9 @@ import (
 
 // A reader reads items of requests.
 type reader struct {
-	find func(id string) (json.RawMessage, bool) // a stored item; nil where none are
+	find func(id string) (json.RawMessage, bool, error) // a stored item; nil where none are
 	warn func(string)
+	err  error // of find
 }
 
 // roles are those of messages, with the contents they may have.
@@ -109,8 +110,9 @@ func (r *reader) reference(o *body.Object) *item {
 	if !ok {
 		return nil
 	}
-	if r.find != nil {
-		if raw, ok := r.find(v.Str()); ok {
+	if r.find != nil && r.err == nil {
+		raw, ok, err := r.find(v.Str())
+		if r.err = err; ok {
 			return r.stored(raw)
 		}
 	}

@@ -42,7 +42,7 @@ var refused = []struct{ name, instead string }{
 
 // read reads every field. What a reply must not silently lack is refused.
 func (a *api) read(c *server.Call, o *body.Object) (*request, error) {
-	r := &request{owner: c.Owner()}
+	r := &request{owner: c.OwnerID()}
 	r.object = object{
 		ID: reqlog.NewID("resp_"), Object: "response", Created: time.Now().Unix(), Status: inProgress,
 		Output: []kept{}, ServiceTier: "default", Truncation: "disabled",
@@ -124,7 +124,7 @@ func (a *api) readKeeping(o *body.Object, r *request) {
 func (a *api) readInput(c *server.Call, o *body.Object, r *request) ([]*item, error) {
 	in := reader{warn: c.Warn}
 	if a.store != nil {
-		in.find = func(id string) (json.RawMessage, bool) { return a.store.item(r.owner, id) }
+		in.find = func(id string) (json.RawMessage, bool, error) { return a.store.item(c.R.Context(), r.owner, id) }
 	}
 	v, ok := o.Get("input")
 	if !ok {
@@ -134,6 +134,9 @@ func (a *api) readInput(c *server.Call, o *body.Object, r *request) ([]*item, er
 		return nil, nil
 	}
 	items := in.input(v)
+	if in.err != nil {
+		return nil, in.err
+	}
 	if len(items) == 0 && r.object.Previous == nil && v.Ok() {
 		v.Invalid("must have at least one item")
 	}
@@ -143,7 +146,7 @@ func (a *api) readInput(c *server.Call, o *body.Object, r *request) ([]*item, er
 // recall puts what the request goes on from before what it says.
 func (a *api) recall(c *server.Call, r *request, instructions string, items []*item) error {
 	if r.object.Previous != nil {
-		before, err := a.store.chain(r.owner, *r.object.Previous)
+		before, err := conversationOf(c.R.Context(), a.store, r.owner, *r.object.Previous)
 		if err != nil {
 			return err
 		}

@@ -10,14 +10,18 @@ import (
 
 type api struct {
 	*server.API
-	store *store // nil when nothing is kept
+	store keeper // nil when nothing is kept
 }
 
 // Routes returns the endpoints of the dialect.
 func Routes(s *server.API) []server.Route {
 	a := &api{API: s}
-	if !s.Options.Responses.Off {
-		a.store = newStore(s.Options.Responses)
+	switch o := s.Options.Responses; {
+	case o.Off:
+	case o.Archive != nil:
+		a.store = newArchive(s, o)
+	default:
+		a.store = newStore(o)
 	}
 	return []server.Route{
 		{Method: "POST", Path: "/v1/responses", Handle: s.Object(a.create), Work: true, Bare: true},

@@ -2,8 +2,8 @@ package responses
 
 import (
 	"container/list"
+	"context"
 	"encoding/json"
-	"slices"
 	"sync"
 	"time"
 
@@ -43,7 +43,12 @@ type entry struct {
 	size int64
 	used time.Time     // when it was made, or last gone on from
 	at   *list.Element // on its shelf; nil while it is under way
+
+	stop func(context.Context) error // has another process, which makes it, stop; nil where none does
 }
+
+// over reports whether a response is.
+func (e *entry) over() bool { return e.object.Status != queued && e.object.Status != inProgress }
 
 func newStore(limits server.Responses) *store {
 	return &store{limits: limits, byID: map[string]*entry{}, byItem: map[string]*entry{}, shelves: map[string]*shelf{}}
@@ -75,7 +80,7 @@ func (e *entry) weigh() int64 {
 
 // add keeps a response, unless there is no room for it even without others, or it is under
 // way and too many are.
-func (s *store) add(e *entry, working bool) error {
+func (s *store) add(_ context.Context, e *entry, working bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire()
@@ -129,7 +134,7 @@ func (s *store) resize(e *entry, size int64) {
 }
 
 // update replaces the response of an entry under way.
-func (s *store) update(e *entry, o object) {
+func (s *store) update(_ context.Context, e *entry, o object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byID[e.object.ID] == e {
@@ -138,7 +143,7 @@ func (s *store) update(e *entry, o object) {
 }
 
 // finish replaces the response of an entry, which is over.
-func (s *store) finish(e *entry, o object) {
+func (s *store) finish(_ context.Context, e *entry, o object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byID[e.object.ID] != e {
@@ -261,13 +266,17 @@ func (s *store) sweep() {
 }
 
 // get returns a response as it stands.
-func (s *store) get(owner, id string) (e *entry, o object, err error) {
+func (s *store) get(_ context.Context, owner, id string) (e *entry, o object, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e = s.find(owner, id); e == nil {
-		return nil, object{}, fault.New(fault.CodeNotFound, "", "there is no response %.140q; it may have been deleted, or was dropped as old (responses.age, responses.bytes)", id)
+		return nil, object{}, notFound(id)
 	}
 	return e, e.object, nil
+}
+
+func notFound(id string) error {
+	return fault.New(fault.CodeNotFound, "", "there is no response %.140q; it may have been deleted, or was dropped as old (responses.age, responses.bytes)", id)
 }
 
 // find returns an entry of an owner's; nil when there is none. mu is held.
@@ -280,85 +289,52 @@ func (s *store) find(owner, id string) *entry {
 }
 
 // remove forgets a response.
-func (s *store) remove(e *entry) {
+func (s *store) remove(_ context.Context, e *entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byID[e.object.ID] == e {
 		s.drop(e)
 	}
+	return nil
 }
 
-// chain returns the items of the conversation that a request goes on with, and keeps them
-// from growing old.
-func (s *store) chain(owner, id string) (items []kept, err error) {
+// chain returns a response and those it goes on from, oldest first, and whether that is all
+// of them; what a request goes on from is kept from growing old.
+func (s *store) chain(_ context.Context, owner, id string, goOn bool) (out []*entry, whole bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	gone := func(format string, args ...any) error {
-		return fault.New(fault.CodePreviousNotFound, "previous_response_id", format+"; send the whole input instead", args...)
-	}
-	out, whole := s.walk(owner, id)
-	switch {
-	case len(out) == 0:
-		return nil, gone("there is no response %.140q; it may have been deleted, was not stored, or was dropped as old", id)
-	case !whole:
-		return nil, gone("response %.140q goes on from others that were deleted or dropped as old", id)
-	case out[len(out)-1].at == nil:
-		return nil, fault.New(engine.CodeInvalidValue, "previous_response_id", "response %.140q is not over; wait for it", id)
-	}
-	now := time.Now()
-	for _, e := range out {
-		e.used = now
-		s.shelves[owner].oldest.MoveToBack(e.at)
-		items = append(items, e.input...)
-		items = append(items, e.object.Output...)
-	}
-	return items, nil
-}
-
-// walk returns a response and those it goes on from, oldest first, and whether that is all
-// of them. mu is held.
-func (s *store) walk(owner, id string) (out []*entry, whole bool) {
-	for {
+	out, whole, err = walk(id, func(id string) (*entry, error) {
 		e := s.find(owner, id)
 		if e == nil {
-			break
+			return nil, nil
 		}
-		out = append(out, e)
-		if e.object.Previous == nil {
-			whole = true
-			break
-		}
-		id = *e.object.Previous
-	}
-	slices.Reverse(out)
-	return out, whole
-}
-
-// inputs returns the items a response was made from, oldest first: of those it goes on from
-// as far as they are still there.
-func (s *store) inputs(owner, id string) []kept {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	chain, _ := s.walk(owner, id)
-	var out []kept
-	for i, e := range chain {
-		out = append(out, e.input...)
-		if i < len(chain)-1 {
-			out = append(out, e.object.Output...)
+		now := *e // which may change
+		return &now, nil
+	})
+	if goOn && whole && out[len(out)-1].over() {
+		for _, e := range out {
+			s.byID[e.object.ID].used = time.Now()
+			s.shelves[owner].oldest.MoveToBack(e.at)
 		}
 	}
-	return out
+	return out, whole, err
 }
 
 // item returns an item of an owner's.
-func (s *store) item(owner, id string) (json.RawMessage, bool) {
+func (s *store) item(_ context.Context, owner, id string) (json.RawMessage, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire()
 	e := s.byItem[owner+id]
 	if e == nil {
-		return nil, false
+		return nil, false, nil
 	}
+	raw, ok := e.item(id)
+	return raw, ok, nil
+}
+
+// item returns an item of a response, or of what it was made from.
+func (e *entry) item(id string) (json.RawMessage, bool) {
 	for _, items := range [][]kept{e.object.Output, e.input} {
 		for _, k := range items {
 			if k.id == id {

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,7 +22,7 @@ func entryOf(owner, id string, n int) *entry {
 }
 
 func (s *store) has(owner, id string) bool {
-	_, _, err := s.get(owner, id)
+	_, _, err := s.get(context.Background(), owner, id)
 	return err == nil
 }
 
@@ -75,7 +76,7 @@ func TestLimitsHold(t *testing.T) {
 			if working {
 				e.job = newJob(true)
 			}
-			if err := s.add(e, working); err != nil {
+			if err := s.add(context.Background(), e, working); err != nil {
 				refused.Add(1)
 			} else if working {
 				for range 3 {
@@ -83,7 +84,7 @@ func TestLimitsHold(t *testing.T) {
 				}
 				o := e.object
 				o.Output = []kept{{"out of " + id, []byte(`"y"`)}}
-				s.finish(e, o)
+				s.finish(context.Background(), e, o)
 				s.grow(e, 1000*(i%19)) // the last event
 			}
 			if err := s.check(); err != nil {
@@ -91,9 +92,9 @@ func TestLimitsHold(t *testing.T) {
 			}
 			switch {
 			case i%11 == 0:
-				s.remove(e)
+				s.remove(context.Background(), e)
 			case i%13 == 0:
-				s.chain(owner, id)
+				s.chain(context.Background(), owner, id, true)
 			}
 			if s.has(owner, id) {
 				held.Add(1)
@@ -114,7 +115,7 @@ func TestLimitsHold(t *testing.T) {
 		t.Errorf("%d kept, %d dropped, %d refused, %d at the end", held.Load(), dropped.Load(), refused.Load(), len(s.byID))
 	}
 	for id, e := range s.byID {
-		s.remove(e)
+		s.remove(context.Background(), e)
 		if s.has(e.owner, id) {
 			t.Errorf("%s is still there", id)
 		}
@@ -127,18 +128,18 @@ func TestLimitsHold(t *testing.T) {
 // TestWhoHasMostLoses: a key that fills the store takes nothing from one that does not.
 func TestWhoHasMostLoses(t *testing.T) {
 	s := newStore(server.Responses{Bytes: 1 << 20, Count: 10, Background: 1})
-	if err := s.add(entryOf("small", "first", 10), false); err != nil {
+	if err := s.add(context.Background(), entryOf("small", "first", 10), false); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 100 {
-		if err := s.add(entryOf("large", fmt.Sprint(i), 1000), false); err != nil {
+		if err := s.add(context.Background(), entryOf("large", fmt.Sprint(i), 1000), false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !s.has("small", "first") || s.has("large", "90") || !s.has("large", "91") || !s.has("large", "99") {
 		t.Error("the oldest of the key that has most did not go first")
 	}
-	if err := s.add(entryOf("small", "too large", 2<<20), false); err == nil || s.has("small", "too large") {
+	if err := s.add(context.Background(), entryOf("small", "too large", 2<<20), false); err == nil || s.has("small", "too large") {
 		t.Errorf("what is larger than the store was kept: %v", err)
 	}
 }
@@ -153,7 +154,7 @@ func TestAge(t *testing.T) {
 			if previous != "" {
 				e.object.Previous = &previous
 			}
-			if err := s.add(e, false); err != nil {
+			if err := s.add(context.Background(), e, false); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -162,7 +163,7 @@ func TestAge(t *testing.T) {
 		add("b", "a")
 		add("c", "")
 		time.Sleep(29 * time.Minute)
-		if _, err := s.chain("k", "b"); err != nil {
+		if _, err := conversationOf(context.Background(), s, "k", "b"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(59 * time.Minute) // a is 1:58 old, and was used 59 minutes ago
@@ -194,7 +195,7 @@ func TestChain(t *testing.T) {
 		e.object.Output = []kept{{"out of " + id, []byte(`"y"`)}}
 		previous = id
 		list = append(list, e)
-		if err := s.add(e, false); err != nil {
+		if err := s.add(context.Background(), e, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,30 +207,30 @@ func TestChain(t *testing.T) {
 		return strings.Join(out, ", ")
 	}
 	const before = "item of a, out of a, item of b, out of b, item of c"
-	items, err := s.chain("k", "c")
+	items, err := conversationOf(context.Background(), s, "k", "c")
 	if got := ids(items); err != nil || got != before+", out of c" {
 		t.Errorf("%s, %v", got, err)
 	}
-	if got := ids(s.inputs("k", "c")); got != before {
+	if got := ids(must(inputsOf(context.Background(), s, "k", "c"))); got != before {
 		t.Errorf("made from %s", got)
 	}
-	if _, err := s.chain("another", "c"); !is(err, fault.CodePreviousNotFound) {
+	if _, err := conversationOf(context.Background(), s, "another", "c"); !is(err, fault.CodePreviousNotFound) {
 		t.Errorf("another key: %v", err)
 	}
-	s.remove(list[1])
-	if _, err := s.chain("k", "c"); !is(err, fault.CodePreviousNotFound) || !strings.Contains(err.Error(), "others") {
+	s.remove(context.Background(), list[1])
+	if _, err := conversationOf(context.Background(), s, "k", "c"); !is(err, fault.CodePreviousNotFound) || !strings.Contains(err.Error(), "others") {
 		t.Errorf("with a hole: %v", err)
 	}
-	if got := ids(s.inputs("k", "c")); got != "item of c" {
+	if got := ids(must(inputsOf(context.Background(), s, "k", "c"))); got != "item of c" {
 		t.Errorf("made from %s", got)
 	}
-	if _, ok := s.item("k", "out of b"); ok {
+	if _, ok, _ := s.item(context.Background(), "k", "out of b"); ok {
 		t.Error("an item is left of a response that was removed")
 	}
-	if raw, ok := s.item("k", "out of c"); !ok || string(raw) != `"y"` {
+	if raw, ok, _ := s.item(context.Background(), "k", "out of c"); !ok || string(raw) != `"y"` {
 		t.Errorf("item %s, %v", raw, ok)
 	}
-	if _, ok := s.item("another", "out of c"); ok {
+	if _, ok, _ := s.item(context.Background(), "another", "out of c"); ok {
 		t.Error("another key sees an item")
 	}
 }
@@ -245,7 +246,7 @@ func TestBackgroundIsBounded(t *testing.T) {
 	job := func(id string) (*entry, error) {
 		e := entryOf("key", id, 10)
 		e.job = newJob(true)
-		return e, s.add(e, true)
+		return e, s.add(context.Background(), e, true)
 	}
 	first, err := job("first")
 	if err != nil {
@@ -254,8 +255,15 @@ func TestBackgroundIsBounded(t *testing.T) {
 	if _, err := job("second"); err == nil || s.has("key", "second") {
 		t.Errorf("a second job: %v", err)
 	}
-	s.finish(first, first.object)
+	s.finish(context.Background(), first, first.object)
 	if _, err := job("third"); err != nil {
 		t.Errorf("after the first had ended: %v", err)
 	}
+}
+
+func must(items []kept, err error) []kept {
+	if err != nil {
+		panic(err)
+	}
+	return items
 }

@@ -15,7 +15,7 @@ func (a *api) get(c *server.Call) (*entry, object, error) {
 	if a.store == nil {
 		return nil, object{}, fault.New(fault.CodeNotFound, "", "there is no response %.140q: this server keeps none (responses.store is off)", id)
 	}
-	return a.store.get(c.Owner(), id)
+	return a.store.get(c.R.Context(), c.OwnerID(), id)
 }
 
 // retrieve answers GET /v1/responses/{id}: with the response, or the events of one that is
@@ -36,7 +36,7 @@ func (a *api) retrieve(c *server.Call) error {
 	case !streamed:
 		return a.WriteJSON(c, 200, o)
 	case e.job == nil || !e.job.streamed:
-		return fault.New(engine.CodeInvalidValue, "stream", "only responses made with \"background\": true and \"stream\": true can be streamed again; leave stream out")
+		return fault.New(engine.CodeInvalidValue, "stream", "only responses made with \"background\": true and \"stream\": true can be streamed again, by the server that made them and for as long as it has their events in memory; leave stream out")
 	}
 	return a.follow(c, e.job, after+1)
 }
@@ -47,7 +47,9 @@ func (a *api) remove(c *server.Call) error {
 	if err != nil {
 		return err
 	}
-	a.store.remove(e)
+	if err := a.store.remove(c.R.Context(), e); err != nil {
+		return err
+	}
 	if e.job != nil {
 		e.job.stop(errCancelled)
 	}
@@ -64,14 +66,20 @@ func (a *api) cancel(c *server.Call) error {
 	if err != nil {
 		return err
 	}
-	if e.job == nil {
+	switch {
+	case e.stop != nil:
+		if err := e.stop(c.R.Context()); err != nil {
+			return err
+		}
+	case e.job != nil:
+		e.job.stop(errCancelled)
+		select {
+		case <-e.job.done:
+		case <-c.R.Context().Done():
+			return fault.ErrGone
+		}
+	case !o.Background:
 		return fault.New(engine.CodeInvalidValue, "", "only responses made with \"background\": true can be cancelled; others end when their client leaves")
-	}
-	e.job.stop(errCancelled)
-	select {
-	case <-e.job.done:
-	case <-c.R.Context().Done():
-		return fault.ErrGone
 	}
 	if _, now, err := a.get(c); err == nil {
 		o = now
@@ -90,7 +98,10 @@ func (a *api) inputItems(c *server.Call) error {
 	if _, _, err := a.get(c); err != nil {
 		return err
 	}
-	items := a.store.inputs(c.Owner(), c.Params.ByName("id"))
+	items, err := inputsOf(c.R.Context(), a.store, c.OwnerID(), c.Params.ByName("id"))
+	if err != nil {
+		return err
+	}
 	if order == "desc" {
 		slices.Reverse(items)
 	}

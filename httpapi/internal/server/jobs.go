@@ -27,3 +27,19 @@ type Jobs interface {
 	// Cancel fails with batch.ErrOver where there is nothing left to cancel.
 	Cancel(ctx context.Context, owner, id string) (batch.Batch, error)
 }
+
+// An Archive keeps responses for longer than a process lives, for all processes that share it.
+// Owners and failures are as those of Jobs. *jobs.Jobs are one.
+type Archive interface {
+	// KeepResponse stores a response in place of what was kept of it.
+	KeepResponse(ctx context.Context, owner, id string, items []string, record []byte) error
+	Response(ctx context.Context, owner, id string) (record []byte, err error)
+	ResponseOf(ctx context.Context, owner, item string) (id string, err error)
+	DropResponse(ctx context.Context, owner, id string, items []string) error
+
+	// HoldResponse says that this process makes a response, until release is called or the
+	// process ends. Words that are told of it meanwhile are heard.
+	HoldResponse(ctx context.Context, owner, id string, heard func(word string)) (release func(), err error)
+	ResponseHeld(ctx context.Context, id string) (bool, error)
+	TellResponse(ctx context.Context, owner, id, word string) error
+}

@@ -229,7 +229,7 @@ func FromJobs(err error) error {
 		e.Cause = full.Err
 		return e
 	case errors.As(err, &away):
-		e := fault.New(fault.CodeStoreAway, "", "files and batches cannot be reached now; try again later")
+		e := fault.New(fault.CodeStoreAway, "", "the store of files, batches and responses cannot be reached now; try again later")
 		e.After, e.Cause = 5*time.Second, away.Err
 		return e
 	case errors.Is(err, batch.ErrLines):

@@ -140,10 +140,11 @@ type Realtime struct {
 	Total    time.Duration // a session
 }
 
-// Responses say what is kept of /v1/responses, in memory and for whoever made it. Zero
-// numbers take the constants below.
+// Responses say what is kept of /v1/responses, for whoever made it. Zero numbers take the
+// constants below.
 type Responses struct {
 	Off        bool          // nothing is kept, so nothing can be retrieved or continued
+	Archive    Archive       // where they are kept; nil: in memory
 	Bytes      int64         // of all; the oldest of the key that has most goes first
 	Count      int           // of all, the same
 	Age        time.Duration // since a response was made, or continued by another

@@ -55,6 +55,9 @@ func (s *Settings) JobsOptions(dir string, log *slog.Logger) (jobsstore.Options,
 	if o.Workers == 0 {
 		o.Workers = -1
 	}
+	if s.Responses.Store == "jobs" {
+		o.ResponseBytes, o.ResponseAge = int64(s.Responses.Bytes), s.Responses.Age.std()
+	}
 	switch j.Store {
 	case "off":
 		return o, false

@@ -354,6 +354,9 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 	if err := s.Jobs.check(); err != nil {
 		return fmt.Errorf("jobs: %w", err)
 	}
+	if s.Responses.Store == "jobs" && s.Jobs.Store == "off" {
+		return errors.New("responses.store is jobs, and jobs.store is off; let jobs.store be embedded, or the addresses of a cluster")
+	}
 	if err := distinct(s.Models); err != nil {
 		return err
 	}

@@ -453,3 +453,24 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestJobsForResponses: where responses are kept with jobs there are to be some.
+func TestJobsForResponses(t *testing.T) {
+	s, err := load(t, "responses: {store: jobs, bytes: 1 MiB, age: 2h}\n", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, ok := s.JobsOptions("folder", nil)
+	if !ok || o.ResponseBytes != 1<<20 || o.ResponseAge != 2*time.Hour || o.Dir != "folder" {
+		t.Errorf("%v, %+v", ok, o)
+	}
+	if _, err := load(t, "responses: {store: jobs}\njobs: {store: off}\n", nil, nil); err == nil || !strings.Contains(err.Error(), "jobs.store is off") {
+		t.Error(err)
+	}
+	if s, err = load(t, "responses: {store: memory}\n", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if o, _ := s.JobsOptions("folder", nil); o.ResponseBytes != 0 {
+		t.Errorf("%+v", o)
+	}
+}
