@@ -39,8 +39,8 @@ type heat struct {
 	tokens   int
 	took     time.Duration
 	first    map[int][]time.Duration // by the prompt's tokens
-	gaps     []time.Duration // while no long prompt is read
-	during   []time.Duration // while one is
+	gaps     []time.Duration         // while no long prompt is read
+	during   []time.Duration         // while one is
 	problems []string
 }
 
