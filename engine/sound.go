@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"quern/engine/asr"
@@ -30,8 +31,26 @@ type SpeakRequest struct {
 	SSML     bool    // Text is SSML; see IsSSML
 	Lexicon  *Lexicon
 
+	// More, where there is one, gives what follows Text while that is spoken; see
+	// tts.Request.
+	More func(context.Context) (More, error)
+
 	KeepAlive *time.Duration // as in GenerateRequest
 }
+
+// More is what follows of a text, and how soon it is to be spoken.
+type (
+	More  = tts.More
+	Haste = tts.Haste
+)
+
+// How soon a text is spoken that has come so far; see package tts.
+const (
+	Patient   = tts.Patient
+	Sentences = tts.Sentences
+	Clauses   = tts.Clauses
+	Flush     = tts.Flush
+)
 
 // A PhonemizeRequest is a text whose pronunciation is asked for.
 type PhonemizeRequest struct {

@@ -21,7 +21,9 @@ import (
 
 type transcribeOptions struct {
 	model, language, prompt, format, target string
-	words, translate, chunked               bool
+	words, translate, chunked, live         bool
+	raw                                     string
+	step                                    float64
 	keywords, without                       []string
 	beams                                   int
 	guards                                  engine.Guard // of without
@@ -35,9 +37,16 @@ func (a *app) transcribeCmd() *cobra.Command {
 		Long: `Writes down what is said in audio or video files of any common format. "-" is
 standard input. Text comes out as soon as it is final; --format srt and vtt make
 subtitles, json everything that is known. Of audio that is cut short what is there is
-written down, and a warning says how much that is.`,
+written down, and a warning says how much that is.
+
+--live writes down sound that is still being made, from a pipe, while it comes: text as
+soon as it no longer changes, a line for each piece between pauses. It decodes more than
+once what is being said, so it takes more work than a file does. The first interrupt ends
+the sound, and what was said before it is written down.`,
 		Example: `  quern transcribe --model whisper-base talk.mp3
-  quern transcribe --model whisper-base --format srt film.mp4 > film.srt`,
+  quern transcribe --model whisper-base --format srt film.mp4 > film.srt
+  ffmpeg -loglevel error -f pulse -i default -f wav - | quern transcribe --live -
+  arecord -f S16_LE -r 16000 -t raw | quern transcribe --live --raw pcm_16000 -`,
 		Args: someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.transcribe(cmd, args, o) },
 	}
@@ -53,6 +62,9 @@ written down, and a warning says how much that is.`,
 	f.StringVar(&o.target, "to", "", "translate to this language, a `code` or English name (Canary; the others know English at most)")
 	f.BoolVar(&o.chunked, "chunked", false, "cut at silences and decode pieces side by side: faster, text a little different")
 	f.StringSliceVar(&o.without, "without", nil, "leave out these `guards` against made-up text: "+strings.Join(engine.GuardNames(), ", "))
+	f.BoolVar(&o.live, "live", false, "write down sound that is still coming, as - from a pipe")
+	f.Float64Var(&o.step, "step", 1, "with --live: `seconds` of new sound before what is being said is decoded again")
+	f.StringVar(&o.raw, "raw", "", "the audio is samples without a header, one channel: pcm_`RATE` (16 bits, little-endian, 8000 to 48000), ulaw_8000 or alaw_8000")
 	settings.Group(f, "model", settings.Models)
 	settings.AddFlags(cmd)
 	return cmd
@@ -65,6 +77,14 @@ var transcriptFormats = []string{"text", "srt", "vtt", "json"}
 func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 	if !slices.Contains(transcriptFormats, o.format) {
 		return usageError{fmt.Errorf("--format must be one of %s, got %q", strings.Join(transcriptFormats, ", "), o.format)}
+	}
+	if err := o.checkLive(cmd, files); err != nil {
+		return err
+	}
+	if o.raw != "" {
+		if _, err := codecs.RawByName(o.raw); err != nil {
+			return usageError{fmt.Errorf("--raw %w", err)}
+		}
 	}
 	if o.format != "json" {
 		if err := idle(cmd, "only --format json has words", "words"); err != nil {
@@ -124,6 +144,9 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	}
 	defer e.Close()
 	defer lease.Release()
+	if o.live {
+		return a.transcribeLive(ctx, e, lease, files[0], o)
+	}
 	if len(files) == 1 {
 		return a.transcribeFile(ctx, lease, files[0], false, o)
 	}
@@ -162,7 +185,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		defer f.Close()
 		in = f
 	}
-	sound, err := codecs.Open(in, codecs.Options{})
+	sound, err := o.open(in)
 	if err != nil {
 		return err
 	}
@@ -183,12 +206,9 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 			bar.Update(filepath.Base(file), float64(heard)/hearingRate/all)
 		}
 	}}
-	for s, err := range l.Transcribe(ctx, engine.TranscribeRequest{
-		Source: source, TranscribeOptions: engine.TranscribeOptions{
-			Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Target: o.target, Words: o.words,
-			Beams: o.beams, Chunked: o.chunked, Without: o.guards, Info: &known,
-		},
-	}) {
+	request := engine.TranscribeRequest{Source: source, TranscribeOptions: o.request()}
+	request.Info = &known
+	for s, err := range l.Transcribe(ctx, request) {
 		if err != nil {
 			return err
 		}
@@ -216,6 +236,14 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		}
 	}
 	return out.Flush()
+}
+
+// request is what the recogniser is asked for.
+func (o *transcribeOptions) request() engine.TranscribeOptions {
+	return engine.TranscribeOptions{
+		Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Target: o.target, Words: o.words,
+		Beams: o.beams, Chunked: o.chunked, Without: o.guards,
+	}
 }
 
 // heard warns of audio that ends before its time. That nothing was heard in what is

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,5 +53,46 @@ func TestTranscribeCut(t *testing.T) {
 				t.Errorf("stderr %q", errs)
 			}
 		})
+	}
+}
+
+// Sound that is still coming, with a header and without, is written down piece by piece;
+// what is known so far of a piece may be told too.
+func TestTranscribeLive(t *testing.T) {
+	model := fixtures.Path(t, "whisper", "ggml-tiny-f16.bin")
+	speech, err := os.ReadFile(fixtures.Path(t, "whisper", "jfk.wav"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := speech[strings.Index(string(speech), "data")+8:]
+	ask := func(stdin []byte, more ...string) (string, string) {
+		t.Helper()
+		code, out, errs := quern(t, string(stdin), nil, append([]string{"transcribe", "--live", "--model", model, "--language", "en", "--without", "ratio,logprob,repeats"}, append(more, "-")...)...)
+		if code != 0 {
+			t.Errorf("exit code %d, %q", code, errs)
+		}
+		return out, errs
+	}
+	text, errs := ask(speech[:len(speech)-len(samples)+8*32000])
+	if strings.TrimSpace(text) == "" || !strings.HasSuffix(text, "\n") || errs != "" {
+		t.Errorf("%q, %q", text, errs)
+	}
+	lines, _ := ask(samples[:8*32000], "--raw", "pcm_16000", "--format", "json")
+	joined, final := "", false
+	for line := range strings.Lines(lines) {
+		var h heard
+		if err := json.Unmarshal([]byte(line), &h); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if h.Final && h.Tail != "" || h.Seconds > 8 || h.Start > h.End {
+			t.Errorf("%+v", h)
+		}
+		joined, final = joined+h.Text, h.Final
+	}
+	if joined == "" || !final {
+		t.Errorf("%q", lines)
+	}
+	if code, _, errs := quern(t, "this is no sound", nil, "transcribe", "--live", "--model", model, "-"); code != 1 || !strings.Contains(errs, "text: not supported") {
+		t.Errorf("a text: exit code %d, %q", code, errs)
 	}
 }

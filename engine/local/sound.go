@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	"quern/engine"
@@ -31,11 +32,15 @@ func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 	if err := p.load.Room(ctx, soundMemory*about.SizeBytes); err != nil {
 		return nil, err
 	}
+	reader := speech.ReaderFor(about.Path, p.pronouncer)
+	var beside sync.WaitGroup
+	beside.Go(func() { reader.Prepare(ctx) })
 	synth, err := tts.OpenKokoro(about.Path, p.backend)
+	beside.Wait()
 	if err != nil {
 		return nil, err
 	}
-	return withLexicon(p.n, speech.New(p.n.ID, synth, speech.ReaderFor(about.Path, p.pronouncer), p.o.VoiceAliases, residency.Admits(p.n), time.Since(p.start)))
+	return withLexicon(p.n, speech.New(p.n.ID, synth, reader, p.o.VoiceAliases, residency.Admits(p.n), time.Since(p.start)))
 }
 
 // withLexicon gives a voice the lexicon that is its own.

@@ -13,7 +13,7 @@ import (
 // vendorTranscription answers POST /v1/speech-to-text in ElevenLabs' shape. Their
 // model names mean the default recogniser.
 func (a api) vendorTranscription(c *server.Call) error {
-	f, err := a.ReadForm(c, "tag_audio_events", "num_speakers", "seed", "file_format", "enable_logging")
+	f, err := a.ReadForm(c, "tag_audio_events", "num_speakers", "seed", "enable_logging")
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (a api) vendorTranscription(c *server.Call) error {
 	}
 	r.Keywords = f.Values("keyterms")
 	granularity := f.OneOf("timestamps_granularity", "none", "word", "character")
-	file := f.File()
+	file, layout := f.File(), audio.ReadLayout(f)
 	if f.Str("model_id") == "" {
 		f.Missing("model_id")
 	}
@@ -39,7 +39,7 @@ func (a api) vendorTranscription(c *server.Call) error {
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}
-	if err := audio.StartTranscription(a.API, c, "", &r, file); err != nil {
+	if err := audio.StartTranscription(a.API, c, "", &r, file, layout); err != nil {
 		return err
 	}
 	t, err := audio.CollectInTime(a.API, c, r)

@@ -18,7 +18,7 @@ type transcription struct {
 	engine.TranscribeRequest
 	format          string
 	words, segments bool // of verbose_json
-	streamed        bool
+	streamed, live  bool
 }
 
 // transcriptions answers POST /v1/audio/transcriptions.
@@ -28,6 +28,7 @@ func (a api) transcriptions(c *server.Call) error {
 			f.Invalid("target_language", "must be an ISO 639-1 code or an English name, got %.60q", r.Target)
 		}
 		r.streamed = f.Boolean("stream")
+		readLive(r, f)
 		granularities := f.Values("timestamp_granularities")
 		for _, g := range granularities {
 			if g != "word" && g != "segment" {
@@ -60,7 +61,7 @@ func (a api) translations(c *server.Call) error {
 // transcribe reads what both endpoints have in common, then what own reads, and
 // answers.
 func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) error {
-	f, err := a.ReadForm(c, "languages", "known_speaker_names", "known_speaker_references")
+	f, err := a.ReadComingForm(c, early(c), "languages", "known_speaker_names", "known_speaker_references")
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) er
 	if model == "" {
 		f.Missing("model")
 	}
-	file := f.File()
+	file, layout := f.File(), audio.ReadLayout(f)
 	r.Prompt = f.Str("prompt")
 	r.Language = f.Str("language")
 	if strings.EqualFold(r.Language, "auto") {
@@ -97,12 +98,15 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) er
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}
-	if err := audio.StartTranscription(a.API, c, model, &r.TranscribeRequest, file); err != nil {
+	if err := audio.StartTranscription(a.API, c, model, &r.TranscribeRequest, file, layout); err != nil {
+		if f.Coming() {
+			err = a.ComingError(c, err)
+		}
 		return err
 	}
 	r.Words = r.words || r.SkipSilence > 0
 	if r.streamed {
-		return a.streamTranscription(c, r)
+		return a.streamTranscription(c, f, r)
 	}
 	t, err := audio.CollectInTime(a.API, c, r.TranscribeRequest)
 	if err != nil {
@@ -137,7 +141,7 @@ func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Tra
 
 // streamTranscription sends every segment as soon as it is final. The deltas
 // joined are the text.
-func (a api) streamTranscription(c *server.Call, r *transcription) error {
+func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription) error {
 	type place struct {
 		ID    int     `json:"id"`
 		Start float64 `json:"start"`
@@ -160,7 +164,7 @@ func (a api) streamTranscription(c *server.Call, r *transcription) error {
 	s := a.NewStream(c, stream.ServerEvents)
 	return server.StreamWork(a.API, c, s, s.Event, func(ctx context.Context, send func(any) error) error {
 		first := true
-		t, err := audio.Collect(ctx, a.API, c, r.TranscribeRequest, func(seg engine.Segment) error {
+		t, err := a.hear(ctx, c, f, r, func(seg engine.Segment) error {
 			text := seg.Text
 			if first {
 				text = strings.TrimLeft(text, " ")

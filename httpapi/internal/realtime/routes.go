@@ -31,13 +31,13 @@ func Routes(s *server.API) []server.Route {
 	list := []server.Route{
 		{Method: "GET", Path: "/v1/realtime", Handle: a.connect, Admit: a.secrets.admit, Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/realtime/client_secrets", Handle: s.Object(a.newSecret), Bare: true},
+		{Method: "POST", Path: "/v1/realtime/transcription_sessions", Handle: s.Object(a.newTranscriptionSession), Bare: true},
 	}
 	for _, no := range []struct{ method, path, why string }{
 		{"POST", "/v1/realtime", webRTC},
 		{"POST", "/v1/realtime/calls", webRTC},
 		{"POST", "/v1/realtime/calls/:id/:action", webRTC},
 		{"POST", "/v1/realtime/sessions", "sessions of the beta API are not made ahead; use POST /v1/realtime/client_secrets"},
-		{"POST", "/v1/realtime/transcription_sessions", "sessions of the beta API are not made ahead; use POST /v1/realtime/client_secrets"},
 		{"GET", "/v1/realtime/translations", "translation sessions are not supported; transcribe with POST /v1/audio/translations"},
 		{"POST", "/v1/realtime/translations/client_secrets", "translation sessions are not supported; transcribe with POST /v1/audio/translations"},
 	} {

@@ -160,6 +160,7 @@ type realtime struct {
 	Events   int      `yaml:"events_per_second"`
 	Items    int      `yaml:"items"`
 	Audio    Duration `yaml:"audio"`
+	Step     Duration `yaml:"step"`
 	Idle     Duration `yaml:"idle"`
 	Total    Duration `yaml:"total"`
 }

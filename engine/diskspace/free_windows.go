@@ -1,10 +1,10 @@
-package hub
+package diskspace
 
 import "golang.org/x/sys/windows"
 
-// freeSpace returns the bytes a user may still write to the disk of dir, −1 when
+// Free returns the bytes a user may still write to the disk of dir, −1 when
 // unknown.
-func freeSpace(dir string) int64 {
+func Free(dir string) int64 {
 	p, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return -1

@@ -1,12 +1,13 @@
 //go:build linux || darwin || freebsd
 
-package hub
+// Package diskspace tells how much room a disk has.
+package diskspace
 
 import "golang.org/x/sys/unix"
 
-// freeSpace returns the bytes a user may still write to the disk of dir, −1 when
+// Free returns the bytes a user may still write to the disk of dir, −1 when
 // unknown.
-func freeSpace(dir string) int64 {
+func Free(dir string) int64 {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return -1
