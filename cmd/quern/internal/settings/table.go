@@ -225,7 +225,7 @@ func table() []row {
 		{key: "gpu_layers", flag: "gpu-layers", section: Compute, commands: "serve batch run bench", in: from(-1), unit: "layers", def: -1,
 			help: "how many layers of a text model, the last ones, run on the GPU, a `number`; -1 is all"},
 		{key: "repack", flag: "repack", section: Compute, commands: "serve batch run bench", def: true,
-			help: "copy weights that the processor multiplies faster in another order than the file's: Q4_0, Q4_K, Q5_0 and Q5_K with AVX-512. Loading takes longer, by half a second for a gigabyte; the memory is the same, but of the process and not of the file"},
+			help: "copy weights that the processor multiplies faster in another order than the file's: with AVX-512 all of two to five bits but MXFP4, experts' too. Loading takes longer, by half a second for a gigabyte; the memory is the same, but of the process and not of the file"},
 		{key: "memory_limit", flag: "memory-limit", section: Compute, commands: "serve batch run say transcribe", def: Size(0),
 			help: "memory loaded models may use, a `size`; 0 is what is free at start"},
 		{env: "QUERN_CPU", section: Compute, commands: "serve bench", unset: "what the CPU has",
