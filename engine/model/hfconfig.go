@@ -145,7 +145,7 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 	if !ok {
 		var known []string
 		for _, k := range slices.Sorted(maps.Keys(hfFamilies)) {
-			if archs[hfFamilies[k].arch] != nil {
+			if opener(hfFamilies[k].arch) != nil {
 				known = append(known, k)
 			}
 		}

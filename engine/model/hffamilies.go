@@ -27,7 +27,7 @@ type hfFamily struct {
 }
 
 // hfFamilies is every model_type quern translates. Which of the architectures
-// there are, archs says.
+// there are, opener says.
 var hfFamilies = map[string]hfFamily{
 	"llama":            {arch: "llama", eps: "rms_norm_eps"},
 	"mistral":          {arch: "llama", eps: "rms_norm_eps", more: slidingWindow},
@@ -401,4 +401,9 @@ func trainedLength(c *hfConfig, put func(string, any)) {
 	if n := c.int("max_position_embeddings", c.int("n_positions", trained)); n > 0 {
 		put("context_length", min(n, trained))
 	}
+}
+
+// glm4Names are the names of SafeTensors files, whose norms are those of before and behind.
+var glm4Names = map[string]string{
+	"post_self_attn_layernorm": "post_attention_norm", "post_attention_layernorm": "ffn_norm", "post_mlp_layernorm": "post_ffw_norm",
 }
