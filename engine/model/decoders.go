@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"slices"
 
 	"quern/engine/graph"
@@ -110,6 +111,24 @@ var decoders = map[string]traits{
 	"phi2":       {layerNorm: true, before: oneNorm, parallel: true, ungated: true, act: graph.GELUTanh},
 	"command-r":  {pairs: neighbours, layerNorm: true, before: oneNorm, parallel: true, setup: (*decoder).cohereScale},
 	"cohere2":    {pairs: neighbours, layerNorm: true, before: oneNorm, parallel: true, setup: (*decoder).cohereWindows},
+
+	"arcee":     {pairs: permuted, ungated: true, act: graph.SquaredReLU},
+	"internlm2": {pairs: permuted},
+	"minicpm":   {pairs: permuted, setup: (*decoder).miniCPMScales},
+	"exaone":    {},
+	"nemotron":  {layerNorm: true, ungated: true, act: graph.SquaredReLU},
+	"stablelm":  {heads: ownOfHeads, before: stableNorms, layerNorm: true, setup: (*decoder).stableSides},
+	"olmo":      {pairs: permuted, layerNorm: true, bare: true, setup: (*decoder).olmoClamp},
+	"apertus":   {heads: eachHead, block: (*decoder).curved},
+	"gpt2":      {pairs: unrotated, layerNorm: true, learned: true, ungated: true, act: graph.GELUTanh},
+	"starcoder": {pairs: unrotated, layerNorm: true, learned: true, ungated: true, act: graph.GELUTanh},
+	"gptneox":   {layerNorm: true, ungated: true, act: graph.GELU, setup: (*decoder).neoxSides},
+
+	"olmoe":       {heads: allHeads, block: (*decoder).olmoExperts},
+	"hunyuan-moe": {heads: eachHead, turned: true, block: (*decoder).routed},
+	"dots1":       {heads: eachHead, sigmoid: true, block: (*decoder).routed},
+	"bailingmoe":  {pairs: permuted, block: (*decoder).routed},
+	"bailingmoe2": {heads: eachHead, sigmoid: true, block: (*decoder).routed},
 }
 
 // tempers reads how Ministral 3 multiplies queries by what grows with their position.
@@ -179,6 +198,81 @@ func (m *decoder) cohereWindows() {
 	}
 	m.global = nil
 	m.reader.sameBase(&m.c)
+}
+
+// miniCPMScales: old files leave out the factors of the 1B and 2B models, which are the same
+// but for the model's depth and width.
+func (m *decoder) miniCPMScales() {
+	r, c := &m.reader, &m.c
+	m.embedScale = float32(r.positive("embedding_scale", 12))
+	m.residualScale = float32(r.positive("residual_scale", 1.4/math.Sqrt(float64(c.Layers))))
+	m.logitScale = float32(1 / r.positive("logit_scale", float64(c.Hidden)/256))
+	m.long, m.short = m.divisors()
+}
+
+// stableSides: the norms of a file say whether its blocks are side by side; the key is wrong in
+// files of the 3B model.
+func (m *decoder) stableSides() { m.reader.flag("use_parallel_residual", true) }
+
+func (m *decoder) olmoClamp() {
+	if limit := m.reader.float("attention.clamp_kqv", 0); limit > 0 {
+		m.clamp = float32(limit)
+	} else if limit < 0 {
+		m.reader.fail("attention.clamp_kqv", "is %g, want 0 or more", limit)
+	}
+}
+
+// neoxActivation is no key of GGUF's: llama.cpp has tanh's approximation of GELU for every
+// file. Most published models, Pythia's among them, have GELU itself.
+const neoxActivation = "hidden_activation"
+
+func (m *decoder) neoxSides() {
+	m.beside = m.reader.flag("use_parallel_residual", true)
+	if m.reader.oneOf(neoxActivation, "gelu", "gelu", "gelu_tanh") == "gelu_tanh" {
+		m.act = graph.GELUTanh
+	}
+}
+
+// xielu are the keys of the numbers of layers' activations, which have no architecture in them:
+// one for each layer, or one for all.
+var xielu = [...]string{"xielu.alpha_p", "xielu.alpha_n", "xielu.beta", "xielu.eps"}
+
+// curved is a block without a gate whose activation has numbers of its own. Files have the
+// first two as softplus takes them.
+//
+// Huang & Schlag, "Deriving Activation Functions Using Integration", 2025, §3.
+func (m *decoder) curved(i int) feed {
+	f := m.plain(i)
+	var v [len(xielu)]float64
+	for k, key := range xielu {
+		switch x, _ := m.set.Meta.Lookup(key); x := x.(type) {
+		case float64:
+			v[k] = x
+		case []float64:
+			if len(x) == m.c.Layers {
+				v[k] = x[i]
+				continue
+			}
+			m.reader.wrong("%s has %d entries for %d layers", key, len(x), m.c.Layers)
+		default:
+			m.reader.wrong("%s is missing or no number", key)
+		}
+	}
+	for k, x := range v {
+		if math.IsNaN(x) || math.Abs(x) > 1e6 {
+			m.reader.wrong("%s is %g in layer %d", xielu[k], x, i)
+		}
+	}
+	soft := func(x float64) float64 { return math.Log1p(math.Exp(-math.Abs(x))) + max(x, 0) }
+	o := graph.XIELU{Positive: float32(soft(v[0])), Negative: float32(v[2] + soft(v[1])), Beta: float32(v[2]), Epsilon: float32(v[3])}
+	return func(b *graph.Builder, h graph.Value) graph.Value {
+		return f.down.of(b, b.XIELU(f.up.of(b, h), o))
+	}
+}
+
+// olmoExperts: the weights of those chosen do not sum up to 1.
+func (m *decoder) olmoExperts(i int) feed {
+	return mixture(m.moe(i, graph.SiLU, m.reader.flag("expert_weights_norm", false)), mlp{}, linear{})
 }
 
 // mixtral is a dense block, or experts where a model has them.
