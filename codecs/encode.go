@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 
+	"quern/codecs/aac"
 	"quern/codecs/flac"
 	"quern/codecs/mp3"
+	"quern/codecs/mp4"
 	"quern/codecs/ogg"
 	"quern/codecs/opus"
 	"quern/codecs/pcm"
@@ -26,7 +28,8 @@ type EncodeOptions struct {
 
 	// Streamed says that output must not wait for Close. The header of a WAV or FLAC
 	// file is then without sizes; otherwise the file is held in memory for true ones,
-	// unless the destination can seek.
+	// unless the destination can seek. An M4A file is then in fragments; otherwise it is
+	// always held in memory, for its header is in front.
 	Streamed bool
 }
 
@@ -39,13 +42,14 @@ type Encoding struct {
 	create func(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error)
 }
 
-// encodings lists what is written. AAC is not offered: there is no encoder in Go
-// under a licence that could be used, and every client can do without.
+// encodings lists what is written.
 var encodings = []Encoding{
 	{"mp3", "audio/mpeg", ".mp3", createMP3},
 	{"wav", "audio/wav", ".wav", createWAV},
 	{"flac", "audio/flac", ".flac", createFLAC},
 	{"opus", "audio/ogg", ".opus", createOpus},
+	{"aac", "audio/aac", ".aac", createAAC},
+	{"m4a", "audio/mp4", ".m4a", createM4A},
 	{"pcm", "audio/pcm", ".pcm", createPCM(pcm.S16)},
 	{"mulaw", "audio/basic", ".ulaw", createPCM(pcm.MuLaw)},
 	{"alaw", "audio/x-alaw-basic", ".alaw", createPCM(pcm.ALaw)},
@@ -98,6 +102,24 @@ func createMP3(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error
 		kbps = 64 * channels
 	}
 	return mp3.NewWriter(w, rate, channels, kbps)
+}
+
+// aacBitrate is bitrate, or 64 kbit/s a channel, less below 16 kHz, where a decoder's
+// buffer would not hold that.
+func aacBitrate(bitrate, rate, channels int) int {
+	if bitrate == 0 {
+		return min(64000, 4*rate) * channels
+	}
+	return bitrate
+}
+
+// createAAC writes ADTS.
+func createAAC(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error) {
+	return aac.NewWriter(w, rate, channels, aacBitrate(o.Bitrate, rate, channels))
+}
+
+func createM4A(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error) {
+	return mp4.NewWriter(w, rate, channels, aacBitrate(o.Bitrate, rate, channels), o.Streamed)
 }
 
 func createWAV(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error) {

@@ -47,7 +47,7 @@ func TestSamplesThatAreNotFinite(t *testing.T) {
 // Samples far beyond full scale are clipped: the file is whole, as loud as can
 // be, and no louder.
 func TestSamplesBeyondFullScale(t *testing.T) {
-	formats := map[string]bool{"mp3": true, "wav": true, "flac": true, "opus": true} // that Open reads
+	formats := map[string]bool{"mp3": true, "wav": true, "flac": true, "opus": true, "aac": true, "m4a": true} // that Open reads
 	for _, e := range codecs.Encodings() {
 		for _, rate := range []int{24000, 48000} {
 			for _, by := range []float32{1e4, 1e30, math.MaxFloat32} {

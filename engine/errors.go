@@ -26,10 +26,11 @@ const (
 	CodeModelLoading      Code = "model_loading" // it is being fetched and will take a while
 	CodeVoiceNotFound     Code = "voice_not_found"
 	CodeOutOfMemory       Code = "out_of_memory"
-	CodeOutOfDisk         Code = "out_of_disk"
-	CodeModelInUse        Code = "model_in_use"      // it cannot be unloaded or removed now
-	CodeModelNotAllowed   Code = "model_not_allowed" // the hub keeps it from us, or it is not ours to remove
-	CodePullStopped       Code = "pull_stopped"      // somebody else has ended the pull that was followed
+	CodeOutOfDisk         Code = "out_of_disk"          // of temporary files, which go by themselves
+	CodeStoreFull         Code = "insufficient_storage" // where models are kept; something has to be removed
+	CodeModelInUse        Code = "model_in_use"         // it cannot be unloaded or removed now
+	CodeModelNotAllowed   Code = "model_not_allowed"    // the hub keeps it from us, or it is not ours to remove
+	CodePullStopped       Code = "pull_stopped"         // somebody else has ended the pull that was followed
 	CodeHubUnavailable    Code = "hub_unavailable"
 	CodeShuttingDown      Code = "shutting_down"
 	CodeLoadTimeout       Code = "load_timeout"

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"quern/engine/asr"
 	"quern/engine/asr/audio"
+	"quern/engine/asr/speakers"
 	"quern/engine/asr/vad"
 	"quern/engine/tts"
 )
@@ -26,20 +28,48 @@ type SpeakRequest struct {
 	Voice    string  // a voice, a name that stands for one, or a mixture "af_bella(2)+af_sky"
 	Speed    float64 // 0.25 to 4; 0 means 1
 	Seed     uint64  // equal requests sound equal
-	Language string  // "en-us", "en-gb"; "" is the voice's own
+	Language string  // one of Languages; "" is the voice's own
 	SSML     bool    // Text is SSML; see IsSSML
 	Lexicon  *Lexicon
+
+	// More, where there is one, gives what follows Text while that is spoken; see
+	// tts.Request.
+	More func(context.Context) (More, error)
 
 	KeepAlive *time.Duration // as in GenerateRequest
 }
 
+// More is what follows of a text, and how soon it is to be spoken.
+type (
+	More  = tts.More
+	Haste = tts.Haste
+)
+
+// How soon a text is spoken that has come so far; see package tts.
+const (
+	Patient   = tts.Patient
+	Sentences = tts.Sentences
+	Clauses   = tts.Clauses
+	Flush     = tts.Flush
+)
+
 // A PhonemizeRequest is a text whose pronunciation is asked for.
 type PhonemizeRequest struct {
 	Text     string
-	Language string // "en-us" (also "") or "en-gb"
+	Language string // one of Languages; "" is en-us
 	SSML     bool
 	Lexicon  *Lexicon
 }
+
+// Languages lists the codes of the languages that texts can be read in.
+func Languages() []string { return tts.Languages() }
+
+// LanguageOf returns the code of a language's tag, "es" of "es-MX", and whether texts can
+// be read in it.
+func LanguageOf(tag string) (string, bool) { return tts.LanguageOf(tag) }
+
+// SpokenName is what a language is called in English, "" if texts cannot be read in it.
+func SpokenName(tag string) string { return tts.LanguageName(tag) }
 
 // A Lexicon is how a user wants words to be said.
 type Lexicon = tts.Lexicon
@@ -84,6 +114,12 @@ type (
 	Listener = vad.Listener
 	// SpeechOptions say what counts as speech.
 	SpeechOptions = vad.Options
+	// SpeakerOptions say what is known of those who speak.
+	SpeakerOptions = speakers.Options
+	// A KnownVoice is that of a person who is known by name.
+	KnownVoice = speakers.Voice
+	// Speakers is who spoke when; its Label gives segments and words their speakers.
+	Speakers = speakers.Result
 	// A Guard is a measure against text that was not spoken.
 	Guard = asr.Guard
 )
@@ -107,6 +143,15 @@ func GuardNamed(name string) (Guard, bool) { return asr.GuardNamed(name) }
 // name, or "" for what is neither.
 func LanguageName(s string) string { return asr.LanguageName(asr.LanguageCode(s)) }
 
+// CapabilityDiarize is of recognisers that can tell who speaks.
+const CapabilityDiarize = "diarization"
+
+// A Diarization asks who speaks, of a model with CapabilityDiarize.
+type Diarization struct {
+	SpeakerOptions
+	Speakers Speakers // filled in after the last segment
+}
+
 // A TranscribeRequest is audio to be written down.
 type TranscribeRequest struct {
 	Source Source
@@ -114,5 +159,6 @@ type TranscribeRequest struct {
 
 	Temperature *float64 // above 0: the first of the ladder, in place of Temperatures
 	AllSound    bool     // also what no detector takes for speech
+	Diarize     *Diarization
 	KeepAlive   *time.Duration
 }

@@ -142,9 +142,9 @@ func TestPullFailures(t *testing.T) {
 	if r.Header.Get("x-should-retry") != "false" {
 		t.Error("clients may retry by themselves what was stopped on purpose")
 	}
-	f := &fakeStore{steps: pulled[:1], err: engine.Errorf(engine.CodeOutOfDisk, "model", "the disk is full")}
+	f := &fakeStore{steps: pulled[:1], err: engine.Errorf(engine.CodeStoreFull, "model", "the disk is full")}
 	b, _ := io.ReadAll(post(t, managed(t, f), "/v1/models/pull", `{"model":"o/n","stream":true}`).Body)
-	if _, last, _ := strings.Cut(strings.TrimSpace(string(b)), "\n\n"); last != `data: {"error":{"message":"the disk is full","type":"overloaded_error","param":"model","code":"out_of_disk"}}` {
+	if _, last, _ := strings.Cut(strings.TrimSpace(string(b)), "\n\n"); last != `data: {"error":{"message":"the disk is full","type":"server_error","param":"model","code":"insufficient_storage"}}` {
 		t.Errorf("%s", b)
 	}
 	s := managed(t, &fakeStore{})

@@ -88,6 +88,9 @@ func TestSpeech(t *testing.T) {
 		{`,"response_format":"wav","stream":true`, "audio/wav", "wav"},
 		{`,"response_format":"flac"`, "audio/flac", "flac"},
 		{`,"response_format":"opus"`, "audio/ogg", "ogg/opus"},
+		{`,"response_format":"aac"`, "audio/aac", "aac"},
+		{`,"response_format":"m4a"`, "audio/mp4", "mp4/aac-lc"},
+		{`,"response_format":"m4a","stream":true`, "audio/mp4", "mp4/aac-lc"},
 		{`,"speed":2,"response_format":"wav"`, "audio/wav", "wav"},
 	} {
 		r := post(t, s, "/v1/audio/speech", `{"input":"`+speechText+`","voice":{"id":"af_bella"}`+tt.extra+`}`)
@@ -144,7 +147,7 @@ func TestSpeechErrors(t *testing.T) {
 		{`{"input":"x","voice":"nobody"}`, "voice_not_found", "voice"},
 		{`{"input":"x","voice":"af_bella","speed":0.49}`, "invalid_value", "speed"},
 		{`{"input":"x","voice":"af_bella","speed":"1"}`, "invalid_type", "speed"},
-		{`{"input":"x","voice":"af_bella","response_format":"aac"}`, "invalid_value", "response_format"},
+		{`{"input":"x","voice":"af_bella","response_format":"mp4"}`, "invalid_value", "response_format"},
 		{`{"input":"x","voice":"af_bella","response_format":"wav","stream_format":"sse"}`, "invalid_value", "response_format"},
 		{`{"input":"x","voice":"af_bella","model":"stub-embed"}`, "model_not_supported", "model"},
 		{`{"input":"?!","voice":"af_bella","lang_code":"xx"}`, "invalid_value", "lang_code"},
@@ -153,7 +156,7 @@ func TestSpeechErrors(t *testing.T) {
 		{`{"input":"x","voice":"af_bella","lexicon":7}`, "invalid_type", "lexicon"},
 	} {
 		msg := wantFailure(t, post(t, s, "/v1/audio/speech", tt.body), 400, tt.code, tt.param)
-		if strings.Contains(tt.body, "aac") && msg != `response_format must be one of mp3, opus, flac, wav, pcm, got "aac"` {
+		if strings.Contains(tt.body, "mp4") && msg != `response_format must be one of mp3, opus, aac, flac, wav, pcm, m4a, got "mp4"` {
 			t.Errorf("message %q", msg)
 		}
 	}

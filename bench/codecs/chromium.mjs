@@ -1,5 +1,5 @@
-// Plays what quern's writers make in headless Chromium: an MP3, a WAV with its
-// true sizes, and a WAV with the unknown sizes (0xFFFFFFFF) of a stream. Each must
+// Plays what quern's writers make in headless Chromium: MP3, AAC, M4A and WAV, the latter
+// two also as streams: M4A in fragments, WAV with unknown sizes (0xFFFFFFFF). Each must
 // play to its end in an <audio> element and have the right duration.
 //
 //     go run ./bench/codecs -samples FOLDER && node bench/codecs/chromium.mjs FOLDER
@@ -17,6 +17,9 @@ const samples = [
   { name: "speech.mp3", type: "audio/mpeg", slack: 0.12 },
   { name: "speech.wav", type: "audio/wav", slack: 0.01 },
   { name: "streamed.wav", type: "audio/wav", slack: 0.01 },
+  { name: "speech.aac", type: "audio/aac", slack: 0.12 },
+  { name: "speech.m4a", type: "audio/mp4", slack: 0.01 },
+  { name: "streamed.m4a", type: "audio/mp4", slack: 0.12 },
 ];
 
 const page = `<!DOCTYPE html><title>waiting</title><script>

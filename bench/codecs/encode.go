@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"quern/bench/internal/must"
@@ -32,7 +33,7 @@ func encodeTimes(path, name string, bitrate, times int) (err error) {
 }
 
 // An encodeCase is a row of the encoders' table. peer is the command of the other
-// encoder, with the input and output files to follow.
+// encoder, with IN and OUT for its files.
 type encodeCase struct {
 	file, encoding, ext string
 	kbps                int
@@ -41,14 +42,29 @@ type encodeCase struct {
 }
 
 var encodeCases = []encodeCase{
-	{"m24000.src.wav", "mp3", ".mp3", 32, []string{"lame", "--quiet", "--cbr", "--resample", "24", "-b", "32"}, 3},
-	{"m24000.src.wav", "mp3", ".mp3", 48, []string{"lame", "--quiet", "--cbr", "--resample", "24", "-b", "48"}, 3},
-	{"m24000.src.wav", "mp3", ".mp3", 64, []string{"lame", "--quiet", "--cbr", "--resample", "24", "-b", "64"}, 3},
-	{"m24000.src.wav", "mp3", ".mp3", 128, []string{"lame", "--quiet", "--cbr", "--resample", "24", "-b", "128"}, 3},
-	{"s44.src.wav", "mp3", ".mp3", 128, []string{"lame", "--quiet", "--cbr", "-b", "128"}, 3},
-	{"m24000.src.wav", "opus", ".opus", 24, []string{"opusenc", "--quiet", "--music", "--hard-cbr", "--bitrate", "24"}, 3},
-	{"m48.src.wav", "opus", ".opus", 64, []string{"opusenc", "--quiet", "--music", "--hard-cbr", "--bitrate", "64"}, 3},
-	{"s44.src.wav", "flac", ".flac", 0, []string{"flac", "-s", "-f", "-5", "-o"}, 0},
+	{"m24000.src.wav", "mp3", ".mp3", 32, []string{"lame", "--quiet", "--cbr", "--resample", "24", "-b", "32", "IN", "OUT"}, 3},
+	{"m24000.src.wav", "mp3", ".mp3", 48, []string{"lame", "--quiet", "--cbr", "--resample", "24", "-b", "48", "IN", "OUT"}, 3},
+	{"m24000.src.wav", "mp3", ".mp3", 64, []string{"lame", "--quiet", "--cbr", "--resample", "24", "-b", "64", "IN", "OUT"}, 3},
+	{"m24000.src.wav", "mp3", ".mp3", 128, []string{"lame", "--quiet", "--cbr", "--resample", "24", "-b", "128", "IN", "OUT"}, 3},
+	{"s44.src.wav", "mp3", ".mp3", 128, []string{"lame", "--quiet", "--cbr", "-b", "128", "IN", "OUT"}, 3},
+	aac("m24000.src.wav", 32),
+	aac("m24000.src.wav", 48),
+	aac("m24000.src.wav", 64),
+	aac("m24000.src.wav", 96),
+	aac("m24000.src.wav", 128),
+	aac("m16000.src.wav", 64),
+	aac("m48.src.wav", 64),
+	aac("s44.src.wav", 64),
+	aac("s44.src.wav", 128),
+	aac("s44.src.wav", 192),
+	{"m24000.src.wav", "opus", ".opus", 24, []string{"opusenc", "--quiet", "--music", "--hard-cbr", "--bitrate", "24", "IN", "OUT"}, 3},
+	{"m48.src.wav", "opus", ".opus", 64, []string{"opusenc", "--quiet", "--music", "--hard-cbr", "--bitrate", "64", "IN", "OUT"}, 3},
+	{"s44.src.wav", "flac", ".flac", 0, []string{"flac", "-s", "-f", "-5", "-o", "OUT", "IN"}, 0},
+}
+
+// aac is a row beside ffmpeg's own encoder of AAC. libfdk-aac's is not in Debian.
+func aac(file string, kbps int) encodeCase {
+	return encodeCase{file, "aac", ".aac", kbps, []string{"ffmpeg", "-v", "error", "-y", "-i", "IN", "-c:a", "aac", "-b:a", fmt.Sprint(1000 * kbps), "OUT"}, 3}
 }
 
 // encodeTable prints the encoders' table and tells whether all rows are within
@@ -97,7 +113,7 @@ func (c *encodeCase) row(dir, tmp string, speed bool) (string, bool) {
 	theirs := ""
 	if _, err := exec.LookPath(c.peer[0]); err == nil {
 		out := filepath.Join(tmp, "theirs"+c.ext)
-		if err := exec.Command(c.peer[0], append(c.peer[1:], c.files(path, out)...)...).Run(); err != nil {
+		if err := exec.Command(c.peer[0], c.args(path, out)...).Run(); err != nil {
 			peer = fmt.Sprintf("%s: %v | | | ", c.peer[0], err)
 		} else if size, v, s2, err := quality(out, s); err != nil {
 			peer = fmt.Sprintf("%s: %v | | | ", c.peer[0], err)
@@ -118,12 +134,9 @@ func (c *encodeCase) row(dir, tmp string, speed bool) (string, bool) {
 	return fmt.Sprintf("| %s | %s | %d | %d | %s | %s%.1f | %s | %s | %s |", c.file, c.encoding, c.kbps, size, decibels(v), mark, seg, peer, ours, theirs), good
 }
 
-// files are the peer's arguments for its input and output.
-func (c *encodeCase) files(in, out string) []string {
-	if c.encoding == "flac" {
-		return []string{out, in}
-	}
-	return []string{in, out}
+// args are the peer's arguments for these files.
+func (c *encodeCase) args(in, out string) []string {
+	return strings.Split(strings.NewReplacer("IN", in, "OUT", out).Replace(strings.Join(c.peer[1:], "\x00")), "\x00")
 }
 
 // peerSpeed times the peer on loops times the sound, and on it once.
@@ -147,7 +160,7 @@ func (c *encodeCase) peerSpeed(s *sound, path, tmp string) string {
 	}
 	out := filepath.Join(tmp, "speed"+c.ext)
 	run := func(in string) (time.Duration, error) {
-		return userTime(c.peer[0], append(c.peer[1:], c.files(in, out)...)...)
+		return userTime(c.peer[0], c.args(in, out)...)
 	}
 	once, err := run(path)
 	if err != nil {

@@ -28,6 +28,9 @@ func writeSamples(dir string) (err error) {
 		{"speech.mp3", "mp3", true},
 		{"speech.wav", "wav", false},
 		{"streamed.wav", "wav", true},
+		{"speech.aac", "aac", true},
+		{"speech.m4a", "m4a", false},
+		{"streamed.m4a", "m4a", true},
 	} {
 		must.Do(writeSample(filepath.Join(dir, s.name), s.encoding, x, rate, s.streamed))
 	}

@@ -1,8 +1,10 @@
 // Command g2p measures quern's English pronunciation against misaki's
 // dictionaries, which are read where they lie, and the model of unknown words
-// against words it was not trained on.
+// against words it was not trained on; and that of other languages against
+// espeak-ng, which is run beside it.
 //
 //	go run ./bench/g2p -misaki ../shared/fixtures/g2p/misaki
+//	go run ./bench/g2p -oracle espeak-ng -lang es -words FILE -show 20
 package main
 
 import (
@@ -28,7 +30,16 @@ func main() {
 	every := flag.Int("every", 10, "measure one word of so many")
 	hold := flag.Bool("holdout", true, "train the model without one word in twenty and measure those")
 	show := flag.Int("show", 0, "print so many differences of each dictionary")
+	oracle := flag.String("oracle", "", "`program` that is asked how words are said, espeak-ng: measures -lang instead of English")
+	code := flag.String("lang", "es", "`code` of the language whose words are measured")
+	words := flag.String("words", "", "`file` of words, one a line")
 	flag.Parse()
+	if *oracle != "" {
+		if err := agree(*oracle, *code, *words, *show); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if err := run(*dir, *every, *show, *hold); err != nil {
 		log.Fatal(err)
 	}

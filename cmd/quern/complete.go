@@ -74,7 +74,7 @@ func (a *app) completions(root *cobra.Command) {
 		all := map[string]func(*cobra.Command) []string{
 			"model":    func(cmd *cobra.Command) []string { return a.modelNames(cmd, kind) },
 			"against":  func(cmd *cobra.Command) []string { return a.modelNames(cmd, kind) },
-			"language": func(*cobra.Command) []string { return languages },
+			"language": func(*cobra.Command) []string { return engine.Languages() },
 		}
 		if cmd.Name() == "serve" {
 			all["model"] = a.servedNames

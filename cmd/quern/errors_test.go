@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quern/bench/fixtures"
+	"quern/engine"
 	"quern/engine/builtin"
 )
 
@@ -83,8 +84,8 @@ func TestErrors(t *testing.T) {
 		{"rm", 2, "which model? Write OWNER/NAME, OWNER/NAME:QUANT or OWNER/NAME/FILE"},
 		{"say --voice x hi", 2, `--voice: there is no voice "x"; there is af_bella, af_sarah, af_nicole, af_sky, am_adam, am_michael, bf_emma, bf_isabella, bm_george, bm_lewis`},
 		{"say --voice af_bella+x hi", 2, `--voice: voice "af_bella+x": "x" is no voice; there is af_bella, af_sarah, af_nicole, af_sky, am_adam, am_michael, bf_emma, bf_isabella, bm_george, bm_lewis`},
-		{"say --language de hi", 2, `--language must be en-us or en-gb, got "de"`},
-		{"phonemize --language de hi", 2, `--language must be en-us or en-gb, got "de"`},
+		{"say --language de hi", 2, "--language must be one of " + strings.Join(engine.Languages(), ", ") + `, got "de"`},
+		{"phonemize --language de hi", 2, "--language must be one of " + strings.Join(engine.Languages(), ", ") + `, got "de"`},
 		{"say -o none/x.wav hi", 1, "none/x.wav: no such file or directory"},
 		{"transcribe none.wav", 1, "none.wav: no such file or directory"},
 		{"transcribe dir", 1, "dir is a folder; name the files in it"},

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +35,10 @@ func (a *app) sayCmd() *cobra.Command {
 		Use:   "say [TEXT...]",
 		Short: "Speak a text into an audio file, or aloud",
 		Long: `Speaks TEXT, or standard input, into a file; its name's ending chooses the format
-(.mp3, .wav, .flac, .opus, .pcm, .ulaw, .alaw). The file appears when it is whole. With
---play it is heard, and written only if --out names it. A text that begins with <speak> is
-SSML. Without a Kokoro model the built-in voice speaks: intelligible, and plainly a robot.`,
+(.mp3, .wav, .flac, .opus, .aac, .m4a, .pcm, .ulaw, .alaw). The file appears when it is
+whole. With --play it is heard, and written only if --out names it. A text that begins with
+<speak> is SSML. Without a Kokoro model the built-in voice speaks: intelligible, and plainly
+a robot.`,
 		Example: `  quern say -o hello.wav Hello there.
   quern say --play Hello there.
   quern say --model kokoro --voice "af_bella(2)+af_sky" -o chapter.mp3 < chapter.txt`,
@@ -49,7 +49,7 @@ SSML. Without a Kokoro model the built-in voice speaks: intelligible, and plainl
 	f.StringVarP(&o.voice, "voice", "v", "", "`name` of a voice, or a mixture of voices (default af_bella, or else the model's first)")
 	f.StringVarP(&o.out, "out", "o", "", "`file` to write; - is WAV to standard output (default speech.wav, without --play)")
 	f.BoolVarP(&o.play, "play", "p", false, "play it on this machine")
-	f.StringVar(&o.language, "language", "", "`code` en-us or en-gb (default the voice's own)")
+	f.StringVar(&o.language, "language", "", "`code` of the text's language: "+strings.Join(engine.Languages(), ", ")+" (default the voice's own)")
 	f.Float64Var(&o.speed, "speed", 1, "`tempo` from 0.5 to 2")
 	f.Uint64Var(&o.seed, "seed", 0, "`number` that varies the noise in the voice")
 	settings.Group(f, "model", settings.Models)
@@ -185,12 +185,9 @@ func speak(ctx context.Context, l engine.Lease, r engine.SpeakRequest, encoding 
 	return time.Duration(float64(samples) / float64(rate) * float64(time.Second)), enc.Close()
 }
 
-// languages are the codes of what can be pronounced.
-var languages = []string{"en-us", "en-gb"}
-
 func checkLanguage(code string) error {
-	if code != "" && !slices.Contains(languages, code) {
-		return usageError{fmt.Errorf("--language must be %s, got %q", strings.Join(languages, " or "), code)}
+	if _, ok := engine.LanguageOf(code); code != "" && !ok {
+		return usageError{fmt.Errorf("--language must be one of %s, got %q", strings.Join(engine.Languages(), ", "), code)}
 	}
 	return nil
 }
@@ -269,7 +266,7 @@ func (a *app) phonemizeCmd() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&language, "language", "en-us", "`code` en-us or en-gb")
+	cmd.Flags().StringVar(&language, "language", "en-us", "`code`: "+strings.Join(engine.Languages(), ", "))
 	cmd.Flags().StringVar(&lexicon, "lexicon", "", "`file` of words and how they are said: PLS, JSON, or a word and its phonemes a line")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every word with its place and where its phonemes come from")
 	return cmd

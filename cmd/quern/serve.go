@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -293,9 +294,13 @@ func listen(ctx context.Context, s *settings.Loaded) (net.Listener, error) {
 	return ln, nil
 }
 
+// alive has a connection whose other end is gone without a word closed after a minute: machines
+// that lost power and networks that were cut send no end.
+var alive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 3}
+
 // bind opens an address.
 func bind(ctx context.Context, address string) (net.Listener, error) {
-	var lc net.ListenConfig
+	lc := net.ListenConfig{KeepAliveConfig: alive}
 	ln, err := lc.Listen(ctx, "tcp", address)
 	var errno syscall.Errno
 	if errors.As(err, &errno) && bindErrors[errno] != "" {

@@ -1,5 +1,5 @@
-// Package aac decodes AAC-LC audio, in units as containers hold them and in
-// ADTS streams.
+// Package aac decodes and encodes AAC-LC audio, in units as containers hold them and
+// in ADTS streams.
 //
 // Of HE-AAC (spectral band replication, parametric stereo) the AAC-LC core is
 // decoded: half the sampling rate, and one channel where the stereo image is

@@ -212,12 +212,14 @@ func parseConfig(asc []byte) (config, error) {
 	return c, nil
 }
 
+// What begins the extensions of a configuration.
+const (
+	syncSBR = 0x2b7
+	syncPS  = 0x548
+)
+
 // readExtension looks for the extension that decoders of plain AAC pass over.
 func (c *config) readExtension(b *bits) {
-	const (
-		syncSBR = 0x2b7
-		syncPS  = 0x548
-	)
 	if b.left() < 16 || b.read(11) != syncSBR || readObject(b) != objectSBR || !b.flag() {
 		return
 	}

@@ -1,6 +1,8 @@
 package aac_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -28,4 +30,22 @@ func ExampleReader() {
 	fmt.Println(r.Rate(), "Hz,", r.Channels(), "channels,", samples, "samples;", err == io.EOF)
 	// Output:
 	// 16000 Hz, 1 channels, 9216 samples; true
+}
+
+func ExampleWriter() {
+	var stream bytes.Buffer
+	w, err := aac.NewWriter(&stream, 24000, 1, 64000)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := errors.Join(w.Write(make([]float32, 24000)), w.Close()); err != nil { // a second
+		log.Fatal(err)
+	}
+	r, err := aac.NewReader(&stream)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(r.Rate(), "Hz,", r.Channels(), "channels,", r.Profile())
+	// Output:
+	// 24000 Hz, 1 channels, AAC-LC
 }

@@ -15,7 +15,7 @@ const (
 //
 // ISO/IEC 14496-3, 4.6.11.
 type filterbank struct {
-	long, short         *imdct
+	long, short         *transform
 	longRise, shortRise [2][]float32 // the rising half of a window, by shape
 	samples             []float32    // of eight short windows
 }

@@ -10,6 +10,8 @@ const (
 	maxCode    = 19 // bits of the longest code, one of the scalefactors
 
 	escape = 16 // the value of book 11 that says a longer one follows
+
+	scaleZero = 100 // the scalefactor that scales by one
 )
 
 // A code is what a lookup finds: the length of a code and what it stands for.
@@ -94,6 +96,15 @@ var shapes = [11]bookShape{
 	{2, 17, 0, false},
 }
 
+// zero is the symbol of zeros.
+func (s bookShape) zero() int {
+	symbol := 0
+	for range s.values {
+		symbol = symbol*s.base + s.offset
+	}
+	return symbol
+}
+
 func (s bookShape) describe(symbol int) code {
 	var c code
 	for i := s.values - 1; i >= 0; i-- {
@@ -130,7 +141,7 @@ var shared = sync.OnceValue(func() *tables {
 		t.power[i] = float32(math.Pow(float64(i), 4.0/3))
 	}
 	for i := range t.gain {
-		t.gain[i] = float32(math.Exp2(float64(i-100) / 4))
+		t.gain[i] = float32(math.Exp2(float64(i-scaleZero) / 4))
 	}
 	return t
 })

@@ -8,15 +8,17 @@ import (
 
 type point = fourier.Complex[float32]
 
-// An imdct is the inverse modified discrete cosine transform of n coefficients,
-// without the half of its output that mirrors the other half, scaled so that
-// full scale is 1.
+// fullScale is the amplitude that coefficients have for samples of 1.
+const fullScale = 32768
+
+// A transform is what the modified discrete cosine transform of n coefficients and
+// its inverse have in common: a DCT-IV, the values of which come backwards and negated.
 //
-// It is a DCT-IV, computed by a complex Fourier transform of n/2 points between
-// two rotations.
+// It is computed by a complex Fourier transform of n/2 points between two
+// rotations.
 //
 // ISO/IEC 14496-3, 4.6.11.3.1.
-type imdct struct {
+type transform struct {
 	n       int
 	before  []point // rotations, with the scale
 	after   []point
@@ -25,8 +27,9 @@ type imdct struct {
 	scratch []point
 }
 
-func newIMDCT(n int) *imdct {
-	m := &imdct{
+// newTransform returns the transform of n values, times scale.
+func newTransform(n int, scale float64) *transform {
+	m := &transform{
 		n:      n,
 		before: make([]point, n/2),
 		after:  make([]point, n/2),
@@ -34,21 +37,21 @@ func newIMDCT(n int) *imdct {
 		x:      make([]point, n/2),
 	}
 	m.scratch = make([]point, m.plan.Scratch())
-	const fullScale = 32768
 	for i := range m.before {
 		sin, cos := math.Sincos(-math.Pi * float64(8*i+1) / float64(8*n))
 		m.after[i] = point{Re: float32(cos), Im: float32(sin)}
-		f := -1 / (float64(n) * fullScale)
-		m.before[i] = point{Re: float32(cos * f), Im: float32(sin * f)}
+		m.before[i] = point{Re: float32(-cos * scale), Im: float32(-sin * scale)}
 	}
 	return m
 }
 
-// run writes the second and third quarter of the 2n values of the transform of
-// x to dst. The first quarter is the second one backwards and negated, the
-// fourth is the third one backwards. dst and x have n values and may be the
-// same.
-func (m *imdct) run(dst, x []float32) {
+// newIMDCT returns the transform that makes samples: what it writes is the second and
+// third quarter of the 2n values of the inverse. The first quarter is the second one
+// backwards and negated, the fourth is the third one backwards.
+func newIMDCT(n int) *transform { return newTransform(n, 1/(float64(n)*fullScale)) }
+
+// run writes the transform of x to dst. Both have n values and may be the same.
+func (m *transform) run(dst, x []float32) {
 	n := m.n
 	dst, x = dst[:n], x[:n]
 	t := m.x

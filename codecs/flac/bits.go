@@ -1,35 +1,16 @@
 package flac
 
-// bitWriter writes bits, the most significant first.
-type bitWriter struct {
-	b   []byte
-	acc uint64 // the last n bits are waiting
-	n   int
-}
+import "quern/codecs/internal/bitio"
 
-// write appends the low n bits of v, n ≤ 32.
-func (w *bitWriter) write(v uint64, n int) {
-	w.acc = w.acc<<n | v&(1<<n-1)
-	w.n += n
-	for w.n >= 8 {
-		w.n -= 8
-		w.b = append(w.b, byte(w.acc>>w.n))
-	}
-}
+// bitWriter writes bits, the most significant first.
+type bitWriter struct{ bitio.Writer }
 
 // unary appends n zeros and a one.
 func (w *bitWriter) unary(n uint32) {
 	for ; n >= 32; n -= 32 {
-		w.write(0, 32)
+		w.Write(0, 32)
 	}
-	w.write(1, int(n)+1)
-}
-
-// align fills the last byte with zeros.
-func (w *bitWriter) align() {
-	if w.n > 0 {
-		w.write(0, 8-w.n)
-	}
+	w.Write(1, int(n)+1)
 }
 
 // crcTables are those of the frame header (x⁸+x²+x+1) and of the frame

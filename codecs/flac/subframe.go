@@ -237,7 +237,7 @@ func (s *subframe) write(b *bitWriter) {
 	case typeLPC:
 		kind += s.order - 1
 	}
-	b.write(uint64(kind)<<1, 8) // a zero on either side: no wasted bits
+	b.Write(uint64(kind)<<1, 8) // a zero on either side: no wasted bits
 	warm := s.x[:s.order]
 	switch s.kind {
 	case typeConstant:
@@ -246,13 +246,13 @@ func (s *subframe) write(b *bitWriter) {
 		warm = s.x
 	}
 	for _, v := range warm {
-		b.write(uint64(v), s.bits)
+		b.Write(uint64(v), s.bits)
 	}
 	if s.kind == typeLPC {
-		b.write(precision-1, 4)
-		b.write(uint64(s.shift), 5)
+		b.Write(precision-1, 4)
+		b.Write(uint64(s.shift), 5)
 		for _, c := range s.coeffs[:s.order] {
-			b.write(uint64(c), precision)
+			b.Write(uint64(c), precision)
 		}
 	}
 	if s.kind >= typeFixed {
@@ -340,8 +340,8 @@ func (r *rice) write(b *bitWriter, n, order int) {
 			width, method = 5, 1
 		}
 	}
-	b.write(method, 2)
-	b.write(uint64(r.partition), 4)
+	b.Write(method, 2)
+	b.Write(uint64(r.partition), 4)
 	rest := r.residual
 	for p := range 1 << r.partition {
 		count := n >> r.partition
@@ -349,11 +349,11 @@ func (r *rice) write(b *bitWriter, n, order int) {
 			count -= order
 		}
 		k := int(r.params[p])
-		b.write(uint64(k), width)
+		b.Write(uint64(k), width)
 		for _, v := range rest[:count] {
 			u := zigzag(v)
 			b.unary(u >> k)
-			b.write(uint64(u), k)
+			b.Write(uint64(u), k)
 		}
 		rest = rest[count:]
 	}

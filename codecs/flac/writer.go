@@ -158,37 +158,37 @@ func (w *Writer) frame() error {
 	n := len(w.pending[0])
 	assignment, subframes := w.choose()
 	b := &w.bits
-	b.b = b.b[:0]
+	b.Buf = b.Buf[:0]
 	size := uint64(size4096)
 	if n != blockSize {
 		size = size16
 	}
-	b.write(syncFixed, 16)
-	b.write(size<<4|rateFromInfo, 8)
-	b.write(uint64(assignment)<<4|bits16<<1, 8)
-	b.b = appendNumber(b.b, w.number)
+	b.Write(syncFixed, 16)
+	b.Write(size<<4|rateFromInfo, 8)
+	b.Write(uint64(assignment)<<4|bits16<<1, 8)
+	b.Buf = appendNumber(b.Buf, w.number)
 	if n != blockSize {
-		b.write(uint64(n-1), 16)
+		b.Write(uint64(n-1), 16)
 	}
-	b.write(uint64(crc8(b.b)), 8)
+	b.Write(uint64(crc8(b.Buf)), 8)
 	for _, s := range subframes {
 		s.write(b)
 	}
-	b.align()
-	b.write(uint64(crc16(b.b)), 16)
+	b.Align()
+	b.Write(uint64(crc16(b.Buf)), 16)
 
 	w.checksum(n)
 	w.number++
 	w.frames += int64(n)
-	w.bytes += int64(len(b.b))
-	if w.minSize == 0 || len(b.b) < w.minSize {
-		w.minSize = len(b.b)
+	w.bytes += int64(len(b.Buf))
+	if w.minSize == 0 || len(b.Buf) < w.minSize {
+		w.minSize = len(b.Buf)
 	}
-	w.maxSize = max(w.maxSize, len(b.b))
+	w.maxSize = max(w.maxSize, len(b.Buf))
 	for c := range w.pending {
 		w.pending[c] = w.pending[c][:0]
 	}
-	_, err := w.w.Write(b.b)
+	_, err := w.w.Write(b.Buf)
 	return err
 }
 

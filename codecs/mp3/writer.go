@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 
+	"quern/codecs/internal/psycho"
 	"quern/codecs/pcm"
 )
 
@@ -32,7 +33,7 @@ type Writer struct {
 	t        *analysisTables
 	layouts  *[3]layout
 	edges    []int
-	spread   [2]*spreading // long, short
+	models   [2]*psycho.Model // long, short
 	counter  counter
 	channels [2]analysis
 	short    [4]bool // granules of analysis.sub that want short blocks
@@ -60,10 +61,10 @@ func NewWriter(w io.Writer, rate, channels, kbps int) (*Writer, error) {
 	r := h.bands()
 	e := &Writer{dst: w, head: h, kbps: kbps, t: analysisShared(), layouts: &shared().layouts[r]}
 	e.edges = sfBands[r].long[:]
-	e.spread = [2]*spreading{newSpreading(&e.layouts[kindLong], rate), newSpreading(&e.layouts[kindShort], rate)}
+	e.models = [2]*psycho.Model{newModel(&e.layouts[kindLong], rate), newModel(&e.layouts[kindShort], rate)}
 	e.counter.lengths = lengthsShared()
 	e.in = make([]float32, 0, h.granules()*lines*channels)
-	e.limit = min(int(cutoff(kbps/channels)*2*lines/float64(rate))+1, lines)
+	e.limit = min(int(psycho.Cutoff(kbps/channels)*2*lines/float64(rate))+1, lines)
 	return e, nil
 }
 
@@ -109,19 +110,6 @@ func newHeader(rate, channels, kbps int) (header, error) {
 }
 
 func abs(v int) int { return max(v, -v) }
-
-// cutoff is the highest frequency worth coding at kbps a channel, in Hz.
-func cutoff(kbps int) float64 {
-	for _, c := range []struct {
-		kbps int
-		hz   float64
-	}{{8, 3000}, {16, 5000}, {20, 6200}, {24, 7500}, {32, 10500}, {40, 12000}, {48, 13500}, {56, 15000}, {64, 16000}, {80, 17500}, {96, 19000}} {
-		if kbps <= c.kbps {
-			return c.hz
-		}
-	}
-	return 20500
-}
 
 // Write encodes frames of interleaved samples in [-1, 1] and writes every MP3
 // frame that is complete. Samples beyond are clipped; those that are not finite
@@ -234,8 +222,8 @@ func (e *Writer) encode() {
 	fit(used, &e.counter, budget)
 	e.bits.frame(h, used, size)
 	e.framed += int64(ngr * lines)
-	e.bytes += int64(len(e.bits.buf))
-	_, e.err = e.dst.Write(e.bits.buf)
+	e.bytes += int64(len(e.bits.Buf))
+	_, e.err = e.dst.Write(e.bits.Buf)
 }
 
 // analyse moves the subband samples on by a frame and chooses short blocks.
@@ -262,7 +250,7 @@ func (e *Writer) analyse(ngr, nch int) {
 func (e *Writer) spectra(parts *[4]*part, ngr, nch int) (ms bool) {
 	plain, joint := 0.0, 0.0
 	for gr := range ngr {
-		typ := nextType(e.last, e.short[gr+1], e.short[gr+2])
+		typ := psycho.NextBlock(e.last, e.short[gr+1], e.short[gr+2])
 		e.last = typ
 		for ch := range nch {
 			p := &e.parts[gr*nch+ch]
@@ -273,7 +261,7 @@ func (e *Writer) spectra(parts *[4]*part, ngr, nch int) (ms bool) {
 			if typ == 2 {
 				p.windowOrder()
 			}
-			noiseTargets(&p.x, p.l, e.spread[p.kind()], &p.target, &p.energy)
+			p.noiseTargets(e.models[p.kind()])
 		}
 		if nch == 2 {
 			a, b := e.joint(gr, typ)
@@ -305,7 +293,7 @@ func (e *Writer) joint(gr, typ int) (plain, joint float64) {
 		mid.x[i], side.x[i] = (l+r)/math.Sqrt2, (l-r)/math.Sqrt2
 	}
 	for _, p := range [2]*part{mid, side} {
-		noiseTargets(&p.x, p.l, e.spread[p.kind()], &p.target, &p.energy)
+		p.noiseTargets(e.models[p.kind()])
 		for b := range p.l.n {
 			p.target[b] = min(left.target[b], right.target[b])
 		}
@@ -317,9 +305,9 @@ func (e *Writer) joint(gr, typ int) (plain, joint float64) {
 			noise[b] = p.target[b] * level
 		}
 		if i < 2 {
-			plain += entropy(p.l, &p.energy, &noise)
+			plain += psycho.Entropy(p.energy[:p.l.n], noise[:], p.l.width[:])
 		} else {
-			joint += entropy(p.l, &p.energy, &noise)
+			joint += psycho.Entropy(p.energy[:p.l.n], noise[:], p.l.width[:])
 		}
 	}
 	return plain, joint
@@ -331,21 +319,6 @@ func (e *Writer) prepare(p *part, typ int) {
 	p.l = &e.layouts[p.kind()]
 	p.edges = e.edges
 	p.regions[0] = implicitRegion(e.head, &p.granule)
-}
-
-// nextType returns the block type of a granule that wants to be short or not,
-// after one of type last and before one that will be short or not. The
-// standard, C.1.5.3.4.
-func nextType(last int, short, then bool) int {
-	switch {
-	case short, last == 2 && then:
-		return 2
-	case then:
-		return 1
-	case last == 2:
-		return 3
-	}
-	return 0
 }
 
 // windowOrder undoes reorder: the windows of each band after one another.

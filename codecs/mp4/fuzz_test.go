@@ -25,6 +25,8 @@ func FuzzReader(f *testing.F) {
 	f.Add(maker{last: true, wide: true}.file(ramp(9)...))
 	f.Add(fragmented(layout{}, ramp(12)))
 	f.Add(fragmented(layout{base: true, size: "tfhd"}, ramp(12)))
+	f.Add(written(f, chord(3000, 24000, 1), 24000, 1, 24000, false, 3000))
+	f.Add(written(f, chord(6000, 24000, 1), 24000, 1, 24000, true, 3000))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := NewReader(bytes.NewReader(data), int64(len(data)))
 		if err != nil {

@@ -1,5 +1,6 @@
 // Package mp4 decodes the sound of MP4, M4A, MOV and 3GP files: the ISO base
-// media file format and its ancestor QuickTime, whole or in fragments.
+// media file format and its ancestor QuickTime, whole or in fragments. It writes AAC in
+// M4A files, both ways.
 //
 // It reads the header and the sample tables piece by piece, so that memory does
 // not grow with the length of a file, and trusts no number in them.

@@ -7,6 +7,7 @@ import (
 
 	"quern/engine/asr/audio"
 	"quern/engine/asr/vad"
+	"quern/engine/rescue"
 )
 
 // chunks transcribes chunks of the speech side by side and emits their segments
@@ -56,6 +57,8 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 		go func() {
 			defer wg.Done()
 			r := result{at: ch.At, pieces: ch.Pieces}
+			defer func() { out <- r }()
+			defer rescue.Panic(&r.err)
 			samples := audio.Samples(ch.Audio)
 			c := t.newClip(audio.NewReader(&samples), ch.At)
 			for r.err == nil {
@@ -66,7 +69,6 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 			if r.err == io.EOF {
 				r.err = nil
 			}
-			out <- r
 		}()
 		if pending = append(pending, out); len(pending) >= chunksAtATime {
 			if err := show(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"quern/engine/graph"
+	"quern/engine/rescue"
 	"quern/engine/token"
 )
 
@@ -84,7 +85,7 @@ func (w *worker) do(ctx context.Context, t task) error {
 	w.mu.Unlock()
 	// The task's memory is in use until the worker lets go of it, so this waits
 	// for the worker even when ctx has ended; that takes a layer, or a step
-	// Shared with others.
+	// shared with others.
 	<-j.ended
 	return j.err
 }
@@ -107,8 +108,11 @@ func (w *worker) run() {
 			w.wake.Wait()
 		}
 		for _, j := range w.fresh {
-			j.rows = j.task.rows()
-			w.jobs = append(w.jobs, j)
+			if err := j.guarded(j.ask); err != nil {
+				j.end(err)
+			} else {
+				w.jobs = append(w.jobs, j)
+			}
 		}
 		w.fresh = w.fresh[:0]
 		closed := w.closed
@@ -162,20 +166,37 @@ func (w *worker) step() {
 	}
 	w.assemble(live[:n])
 	w.logits = slices.Grow(w.logits[:0], want)[:want]
-	_, err := w.exec.Run(ctx, &w.batch, w.cache)
+	err := w.compute(ctx)
 	w.jobs = append(w.jobs, live[n:]...)
 	at := 0
 	for _, j := range live[:n] {
-		if err != nil {
-			j.end(err)
-			continue
-		}
 		from := at
 		at += wanted(j.rows)
-		j.task.take(w.logits[from:at])
-		j.rows = j.task.rows()
-		w.jobs = append(w.jobs, j)
+		if err != nil {
+			j.end(err)
+		} else if err := j.guarded(func() { j.task.take(w.logits[from:at]); j.ask() }); err != nil {
+			j.end(err)
+		} else {
+			w.jobs = append(w.jobs, j)
+		}
 	}
+}
+
+// compute runs the batch. What panics there ends the jobs in it, not the process.
+func (w *worker) compute(ctx context.Context) (err error) {
+	defer rescue.Panic(&err)
+	_, err = w.exec.Run(ctx, &w.batch, w.cache)
+	return err
+}
+
+// ask has a task say its next rows.
+func (j *job) ask() { j.rows = j.task.rows() }
+
+// guarded does something with a task, of which a panic ends the job alone.
+func (j *job) guarded(do func()) (err error) {
+	defer rescue.Panic(&err)
+	do()
+	return nil
 }
 
 func wanted(rows []row) int {

@@ -383,7 +383,11 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 		if _, ok := w.Type.Size(w.Shape[2]); !ok {
 			return matmul.Stack{}, fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", w.Shape[2], w.Name, w.Type)
 		}
-		return matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Step: w.Step, Bias: e.vector(bias)}, nil
+		s := matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Step: w.Step, Bias: e.vector(bias)}
+		if k := e.copied[matrixOf(w)]; k != nil {
+			s.Interleaved = k.data
+		}
+		return s, nil
 	}
 	var gate matmul.Stack
 	if op.Gate != nil {

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"quern/engine/diskspace"
 )
 
 // Options configure a Client. Only Store is needed.
@@ -63,7 +65,7 @@ func New(o Options) (*Client, error) {
 	o.Backoff = cmp.Or(max(o.Backoff, 0), 500*time.Millisecond)
 	o.Stall = cmp.Or(max(o.Stall, 0), 30*time.Second)
 	if o.Free == nil {
-		o.Free = freeSpace
+		o.Free = diskspace.Free
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -6,11 +6,9 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +16,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/hub"
+	"quern/engine/rescue"
 )
 
 // Models is the engine that serves the folder. *local.Engine is one.
@@ -236,9 +235,6 @@ func (s *Store) leave(p *pull) {
 func (s *Store) run(ctx context.Context, p *pull) (err error) {
 	begin := time.Now()
 	defer func() {
-		if bug := recover(); bug != nil {
-			err = fmt.Errorf("panic: %v\n%s", bug, debug.Stack())
-		}
 		switch told := Told(p.ref, err); {
 		case err == nil:
 		case errors.Is(context.Cause(ctx), errStopped):
@@ -252,6 +248,7 @@ func (s *Store) run(ctx context.Context, p *pull) (err error) {
 			err = told
 		}
 	}()
+	defer rescue.Panic(&err)
 	c, err := s.o.Hub(func(h hub.Progress) { s.tell(p, func(now *engine.Pull) { progress(now, h) }) })
 	if err != nil {
 		return err

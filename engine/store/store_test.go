@@ -296,7 +296,7 @@ func TestPullRefused(t *testing.T) {
 	}
 	b.o.Free = func(string) int64 { return 1 << 10 }
 	_, seen, err := b.pull(t.Context(), "o/n")
-	if e := b.want(err, engine.CodeOutOfDisk); len(seen) > 0 || !strings.Contains(e.Message, "1 MB") {
+	if e := b.want(err, engine.CodeStoreFull); len(seen) > 0 || !strings.Contains(e.Message, "1 MB") {
 		t.Errorf("%v after %v", e, seen)
 	}
 	if gets := b.hub.Gets(); len(gets) > 0 {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"quern/engine/tts/g2p"
+	"quern/engine/tts/lang"
 	"quern/engine/tts/ssml"
 )
 
@@ -16,7 +18,10 @@ import (
 // not built in.
 var ErrLanguage = errors.New("language without pronunciation")
 
-// accents are the languages text can be pronounced in.
+// ErrScript is wrapped where a text has letters its language is not written in.
+var ErrScript = lang.ErrScript
+
+// accents are the varieties of English.
 var accents = map[string]g2p.Accent{"en-us": g2p.US, "en-gb": g2p.British}
 
 // A Pronouncer turns text into phonemes. It is safe for concurrent use.
@@ -58,7 +63,7 @@ func OpenLexicon(file string) (*Lexicon, error) {
 type Text struct {
 	Text     string
 	SSML     bool       // it is a document of SSML; see package ssml
-	Language string     // "en-us" or "en-gb"; "" is what SSML says, or else Usual
+	Language string     // a tag of package lang; "" is what SSML says, or else Usual
 	Usual    string     // the voice's own
 	Lexicons []*Lexicon // the first that has a word decides
 }
@@ -67,26 +72,58 @@ type Text struct {
 // are in what was sent, tags included. When ctx ends it stops with ctx's error. A
 // document that is not read is an *ssml.Error.
 func (p *Pronouncer) Phonemize(ctx context.Context, t Text) ([]g2p.Token, error) {
-	language := cmp.Or(t.Language, t.Usual)
-	a, ok := accents[language]
+	tag := cmp.Or(t.Language, t.Usual)
+	if strings.EqualFold(tag, "en") && strings.HasPrefix(t.Usual, "en-") {
+		tag = t.Usual // the voice's English
+	}
+	code, ok := lang.Code(tag)
+	doc := &ssml.Document{Text: t.Text}
+	if t.SSML {
+		// A document may say its language itself.
+		var err error
+		if doc, err = ssml.Parse(t.Text, code); err != nil {
+			return nil, err
+		}
+		if t.Language == "" && doc.Language != "" {
+			code, ok = doc.Language, true
+		}
+	}
 	if !ok {
-		return nil, fmt.Errorf("%w: %q; en-us and en-gb are built in", ErrLanguage, language)
+		return nil, fmt.Errorf("%w: %q; %s are built in", ErrLanguage, code, strings.Join(lang.Spoken(), ", "))
 	}
-	if !t.SSML {
-		return p.g.Read(ctx, t.Text, g2p.Reading{Accent: a, Lexicons: t.Lexicons})
-	}
-	doc, err := ssml.Parse(t.Text, a)
-	if err != nil {
-		return nil, err
-	}
-	if t.Language == "" && doc.Language != "" {
-		a = accents[doc.Language]
-	}
-	tokens, err := p.g.Read(ctx, doc.Text, g2p.Reading{Accent: a, Lexicons: t.Lexicons, Marks: doc.Marks})
-	if err == nil {
+	tokens, err := p.read(ctx, code, doc, t.Lexicons)
+	if err == nil && t.SSML {
 		doc.Restore(tokens)
 	}
 	return tokens, err
+}
+
+// read returns the tokens of a document's text in a language that is built in.
+func (p *Pronouncer) read(ctx context.Context, code string, doc *ssml.Document, lexicons []*Lexicon) ([]g2p.Token, error) {
+	if a, ok := accents[code]; ok {
+		return p.g.Read(ctx, doc.Text, g2p.Reading{Accent: a, Lexicons: lexicons, Marks: doc.Marks})
+	}
+	return lang.Find(code).Read(ctx, doc.Text, lang.Reading{English: p.g, Lexicons: lexicons, Marks: doc.Marks})
+}
+
+// Languages lists the codes of the languages that can be pronounced.
+func Languages() []string { return lang.Spoken() }
+
+// LanguageOf returns the code of a language's tag, "es" of "es-MX", and whether it can be
+// pronounced.
+func LanguageOf(tag string) (string, bool) { return lang.Code(tag) }
+
+// LanguageName is what a language is called in English, "" if it cannot be pronounced.
+func LanguageName(tag string) string {
+	code, ok := lang.Code(tag)
+	switch l := lang.Find(code); {
+	case !ok:
+		return ""
+	case l == nil:
+		return "English"
+	default:
+		return l.Name
+	}
 }
 
 // units returns a text as units of at most limit symbols each.

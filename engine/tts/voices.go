@@ -11,7 +11,7 @@ import (
 type Voice struct {
 	ID          string
 	Name        string
-	Language    string // "en-us", "en-gb", or another code where only its letter is known
+	Language    string // a code of package lang, which may lack it
 	Gender      string // "female" or "male"
 	Description string
 }

@@ -77,9 +77,11 @@ type sent struct {
 const enqueuedTogether = 256
 
 func (q *enqueuer) put(ctx context.Context, b []byte) error {
-	ack, err := q.s.js.PublishAsync(q.subject, b)
-	if err != nil {
-		ack = nil
+	var ack jetstream.PubAckFuture // nil where it was not sent
+	if q.s.room.has(len(b)) == nil {
+		if a, err := q.s.js.PublishAsync(q.subject, b); err == nil {
+			ack = a
+		}
 	}
 	if q.sent = append(q.sent, sent{b, ack}); len(q.sent) < enqueuedTogether {
 		return ctx.Err()
@@ -102,7 +104,13 @@ func (q *enqueuer) flush(ctx context.Context) error {
 			}
 		}
 		// It may be stored by now, and is then run once more for nothing.
-		if err := until(ctx, func(ctx context.Context) error { _, err := q.s.js.Publish(ctx, q.subject, x.b); return err }); err != nil {
+		if err := until(ctx, func(ctx context.Context) error {
+			if err := q.s.room.has(len(x.b)); err != nil {
+				return err
+			}
+			_, err := q.s.js.Publish(ctx, q.subject, x.b)
+			return err
+		}); err != nil {
 			return err
 		}
 	}

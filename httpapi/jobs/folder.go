@@ -17,8 +17,9 @@ import (
 // A folder is contents on a disk: each a file that is written under another name, synced
 // and renamed, so that a name is a whole file also after the power failed.
 type folder struct {
-	dir string
-	max int64
+	dir  string
+	max  int64
+	room room
 
 	mu   sync.Mutex
 	used int64
@@ -27,8 +28,8 @@ type folder struct {
 const unfinished = ".part"
 
 // openFolder opens a folder, and removes what was not written to its end.
-func openFolder(dir string, max int64) (*folder, error) {
-	f := &folder{dir: dir, max: max}
+func openFolder(dir string, max int64, room room) (*folder, error) {
+	f := &folder{dir: dir, max: max, room: room}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -59,6 +60,9 @@ func (f *folder) names() (names []string, err error) {
 
 // take counts n more bytes.
 func (f *folder) take(n int64) error {
+	if err := f.room.has(int(n)); err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n > f.max-f.used {

@@ -29,6 +29,7 @@ import (
 	"sync"
 	"time"
 
+	"quern/engine/diskspace"
 	"quern/httpapi/batch"
 )
 
@@ -54,6 +55,8 @@ type Options struct {
 
 	Log *slog.Logger     // nil discards
 	Now func() time.Time // nil is time.Now
+
+	Free func(dir string) int64 // what the disk has left, -1 where that is not known; nil is diskspace.Free
 }
 
 // What Options that are zero stand for.
@@ -106,6 +109,9 @@ func New(o Options) (*Jobs, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Free == nil {
+		o.Free = diskspace.Free
 	}
 	return &Jobs{o: o, log: o.Log, opened: make(chan struct{}), kick: make(chan struct{}, 1)}, nil
 }

@@ -34,6 +34,7 @@ type store struct {
 	queue     jetstream.Stream
 	lines     jetstream.Consumer
 	contents  contents
+	room      room // of the embedded one
 }
 
 // Names in the cluster, which may be others' too.
@@ -92,6 +93,7 @@ func (s *store) embed(o *Options) (err error) {
 	if s.lock, err = lockDir(o.Dir); err != nil {
 		return err
 	}
+	s.room = room{o.Dir, o.Free}
 	s.server, err = server.NewServer(&server.Options{
 		ServerName: "quern", DontListen: true, NoSigs: true,
 		JetStream: true, StoreDir: dataDir(o.Dir), SyncAlways: true,
@@ -131,9 +133,10 @@ func (s *store) connect(o *Options) (err error) {
 func (s *store) prepare(ctx context.Context, o *Options) error {
 	share := o.MaxBytes / 4
 	bucket := func(kv *jetstream.KeyValue, c jetstream.KeyValueConfig) func(context.Context) error {
-		return func(ctx context.Context) (err error) {
+		return func(ctx context.Context) error {
 			c.Replicas = o.Replicas
-			*kv, err = s.js.CreateOrUpdateKeyValue(ctx, c)
+			b, err := s.js.CreateOrUpdateKeyValue(ctx, c)
+			*kv = roomy{b, s.room}
 			return err
 		}
 	}
@@ -164,7 +167,7 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 		},
 		func(ctx context.Context) (err error) {
 			if s.server != nil {
-				s.contents, err = openFolder(filepath.Join(o.Dir, "contents"), o.MaxBytes)
+				s.contents, err = openFolder(filepath.Join(o.Dir, "contents"), o.MaxBytes, s.room)
 				return err
 			}
 			s.contents, err = openObjects(ctx, s.js, o)

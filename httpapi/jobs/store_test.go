@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -201,4 +202,25 @@ func TestAway(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+}
+
+// TestNoRoom: on a disk without room nothing is written that JetStream could not finish, and all
+// goes on when there is room.
+func TestNoRoom(t *testing.T) {
+	var left atomic.Int64
+	left.Store(1 << 30)
+	j, _ := openJobs(t, Options{Dir: t.TempDir(), Free: func(string) int64 { return left.Load() }}, (&clerk{}).run)
+	f := put(t, j, "", input(2))
+	for _, free := range []int64{reserve, 0} {
+		left.Store(free)
+		var full *batch.FullError
+		if _, err := j.PutFile(t.Context(), "", batch.File{Purpose: "batch"}, strings.NewReader(input(2))); !errors.As(err, &full) || full.Left != max(free-reserve, 0) {
+			t.Errorf("%d bytes left: a file gets %v", free, err)
+		}
+		if _, err := j.Start(t.Context(), "", batch.Request{InputFileID: f.ID, Endpoint: "/v1/embeddings", Window: "24h", Within: 24 * time.Hour}); !errors.As(err, &full) {
+			t.Errorf("%d bytes left: a batch gets %v", free, err)
+		}
+	}
+	left.Store(-1) // not known
+	reached(t, j, "", begin(t, j, "", f.ID).ID, batch.Completed)
 }

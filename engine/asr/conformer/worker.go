@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"quern/engine/onnx"
+	"quern/engine/rescue"
 )
 
 var (
@@ -112,7 +113,8 @@ func (k *worker) run() {
 }
 
 // do encodes and decodes windows. It stops when the last of their requests has ended.
-func (k *worker) do(batch []*window) error {
+func (k *worker) do(batch []*window) (err error) {
+	defer rescue.Panic(&err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var left atomic.Int64

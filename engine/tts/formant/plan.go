@@ -318,3 +318,8 @@ func follow(segs []segment) {
 		}
 	}
 }
+
+// Has reports whether a symbol is a sound, or a mark that sounds have. Others are left out.
+func Has(symbol rune) bool {
+	return phones[symbol] != nil || pauses[symbol] > 0 || symbol == 'ˈ' || symbol == 'ˌ' || symbol == 'ː' || symbol == 'ʰ' || symbol == ' '
+}

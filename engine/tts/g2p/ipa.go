@@ -8,8 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A PhonemeError names a symbol that is no sound of English as the voices here
-// speak it, and where in the phonemes it stands, counted in characters from 1.
+// A PhonemeError names a symbol that is no sound as the voices here speak it, and where in the phonemes it stands, counted in characters from 1.
 type PhonemeError struct {
 	Phonemes string
 	Symbol   rune
@@ -20,7 +19,7 @@ func (e *PhonemeError) Error() string {
 	if e.Symbol == 0 {
 		return fmt.Sprintf("the phonemes %q have no vowel", e.Phonemes)
 	}
-	return fmt.Sprintf("%q, character %d of the phonemes %q, is no sound of English in IPA that can be spoken here", e.Symbol, e.At, e.Phonemes)
+	return fmt.Sprintf("%q, character %d of the phonemes %q, is no sound in IPA that can be spoken here", e.Symbol, e.At, e.Phonemes)
 }
 
 // ipa are spellings of the International Phonetic Alphabet and what they are in
@@ -90,3 +89,40 @@ next:
 	}
 	return said, nil
 }
+
+// tied are pairs that Kokoro's table has one symbol for, and other spellings of its
+// symbols.
+var tied = strings.NewReplacer("t\u0361ʃ", "ʧ", "tʃ", "ʧ", "d\u0361ʒ", "ʤ", "dʒ", "ʤ", "t\u0361s", "ʦ", "d\u0361z", "ʣ", "aɪ", "I", "aʊ", "W", "eɪ", "A", "oʊ", "O", "ɔɪ", "Y", "əʊ", "Q",
+	"g", "ɡ", "ɫ", "l", "ʍ", "w", "'", "ˈ", ":", "ː", "\u0361", "", "\u035c", "", "\u032f", "", "‿", "", ".", "", " ", "", "/", "", "[", "", "]", "")
+
+// Symbols writes phonemes of any language in the International Phonetic Alphabet as
+// Kokoro reads them: in its symbols, stress before the vowel. The error is a
+// *PhonemeError.
+func Symbols(s string) (string, error) {
+	s = norm.NFD.String(s)
+	said := tied.Replace(s)
+	var b strings.Builder
+	stress := ""
+	at := 0
+	for _, r := range said {
+		at++
+		switch {
+		case r == 'ˈ' || r == 'ˌ':
+			stress = string(r)
+		case !strings.ContainsRune(alphabet, r) || strings.ContainsRune(`;:,.!?—…"()“” `, r):
+			return "", &PhonemeError{s, r, at}
+		case strings.ContainsRune(vowels, r):
+			b.WriteString(stress + string(r))
+			stress = ""
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if b.Len() == 0 {
+		return "", &PhonemeError{Phonemes: s}
+	}
+	return b.String(), nil
+}
+
+// vowels are those of all languages in Kokoro's table.
+const vowels = "AIOQWYᵊaeiouyɑɐɒæɔəɚɛɜɨɪɯøœʊʌɤᵻ"

@@ -2,7 +2,6 @@ package g2p
 
 import (
 	"strings"
-	"time"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -113,14 +112,11 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say(word, n)
 	case r == '<' && strings.IndexByte(rest[:min(len(rest), 100)], '>') > 0 && (next == '/' || unicode.IsLetter(next)):
 		s.space() // a tag; of break, as ElevenLabs writes it in texts, the time counts
-		k := strings.IndexByte(rest, '>') + 1
-		if m := breakTag().FindStringSubmatch(rest[:k]); m != nil {
-			if d, err := time.ParseDuration(m[1]); err == nil {
-				s.add(item{Token: Token{Text: rest[:k], Kind: Pause, Pause: min(d, time.Minute)}}, k)
-				return
-			}
+		if t, k, ok := Override(rest); ok {
+			s.add(item{Token: t}, k)
+			return
 		}
-		s.i += k
+		s.i += strings.IndexByte(rest, '>') + 1
 	case r == '!' && next == '[': // a picture
 		s.i += n
 	case marks[r] != "":

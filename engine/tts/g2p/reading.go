@@ -88,6 +88,9 @@ func (g *G2P) Read(ctx context.Context, text string, r Reading) ([]Token, error)
 			}
 		}
 	}
+	if s.refused != nil {
+		return nil, s.refused
+	}
 	if s.replaced > maxReplaced {
 		return nil, fmt.Errorf("%w: the aliases of the lexicon make more than %d bytes of this text", ErrFormat, maxReplaced)
 	}

@@ -29,8 +29,9 @@ type scanner struct {
 	chunkEnd int // end of the run without spaces that i is in
 	quoted   bool
 	lexicons []*UserLexicon
-	replaced int // bytes that their aliases have put in
-	matchEnd int // where the match of the pattern that is tried ends
+	replaced int   // bytes that their aliases have put in
+	refused  error // what a lexicon says of a word that English lacks the sounds of
+	matchEnd int   // where the match of the pattern that is tried ends
 }
 
 // numberSigns may begin what the patterns of numbers know.
@@ -71,7 +72,7 @@ func (s *scanner) step() {
 		return
 	}
 	if s.lineStart() {
-		if k := marker(rest); k > 0 {
+		if k := Marker(rest); k > 0 {
 			s.i += k
 			return
 		}
@@ -163,9 +164,9 @@ func (s *scanner) lineStart() bool {
 	return i == 0 || s.text[i-1] == '\n'
 }
 
-// marker returns the length of a Markdown heading, quote, bullet, rule or fence
+// Marker returns the length of a Markdown heading, quote, bullet, rule or fence
 // at the start of a line.
-func marker(line string) int {
+func Marker(line string) int {
 	for _, m := range []string{"# ", "## ", "### ", "#### ", "##### ", "###### ", "> ", "- ", "* ", "+ ", "• "} {
 		if strings.HasPrefix(line, m) {
 			return len(m)
@@ -189,38 +190,73 @@ func wordEnd(s string) int {
 	return len(s)
 }
 
-// bracket reads [pause:1.5s], [word](/ipa/), [word](+1) and [text](target).
-func (s *scanner) bracket(rest string) bool {
-	head := rest[:min(len(rest), 400)]
+// Override reads what text begins with where it says how something is said:
+// [pause:1.5s], <break time="1.5s"/> and [word](/ipa/). It returns the token, without its
+// place, and how many bytes it takes.
+func Override(text string) (Token, int, bool) {
+	head := text[:min(len(text), 400)]
 	if strings.HasPrefix(head, "[pause:") {
 		if end := strings.IndexByte(head, ']'); end > 0 {
 			if d, err := time.ParseDuration(head[len("[pause:"):end]); err == nil && d >= 0 {
 				// No text means a pause of an hour.
-				s.add(item{Token: Token{Text: head[:end+1], Kind: Pause, Pause: min(d, time.Minute)}}, end+1)
-				return true
+				return Token{Text: head[:end+1], Kind: Pause, Pause: min(d, time.Minute)}, end + 1, true
 			}
 		}
 	}
-	mid := strings.Index(head, "](")
-	if mid < 1 || strings.IndexByte(head[1:mid], '[') >= 0 {
-		return false
-	}
-	tail := rest[mid+2 : min(len(rest), mid+2+1000)]
-	end := strings.IndexByte(tail, ')')
-	if end < 0 {
-		return false
-	}
-	target := tail[:end]
-	whole := mid + 2 + end + 1
-	if mid > 1 && len(target) > 2 && target[0] == '/' && target[len(target)-1] == '/' {
-		if said := symbols(target[1 : len(target)-1]); said != "" {
-			s.add(item{Token: Token{Text: rest[1:mid], Kind: Word}, given: said}, whole)
-			// The word alone is what was read; the rest is a remark about it.
-			t := &s.out[len(s.out)-1]
-			t.Start, t.End = t.Start+1, t.Start+mid
-			return true
+	if end := strings.IndexByte(head[:min(len(head), 100)], '>'); end > 0 && head[0] == '<' {
+		if m := breakTag().FindStringSubmatch(head[:end+1]); m != nil {
+			if d, err := time.ParseDuration(m[1]); err == nil {
+				return Token{Text: head[:end+1], Kind: Pause, Pause: min(d, time.Minute)}, end + 1, true
+			}
 		}
 	}
+	mid, target := linkOf(text)
+	if mid > 1 && len(target) > 2 && target[0] == '/' && target[len(target)-1] == '/' {
+		if said := symbols(target[1 : len(target)-1]); said != "" {
+			return Token{Text: text[1:mid], Kind: Word, Source: Given, Phonemes: said}, mid + 2 + len(target) + 1, true
+		}
+	}
+	return Token{}, 0, false
+}
+
+// linkOf finds the end of the text of a Markdown link, and what it points to; 0 is none.
+func linkOf(text string) (mid int, target string) {
+	if text == "" || text[0] != '[' {
+		return 0, ""
+	}
+	head := text[:min(len(text), 400)]
+	mid = strings.Index(head, "](")
+	if mid < 1 || strings.IndexByte(head[1:mid], '[') >= 0 {
+		return 0, ""
+	}
+	tail := text[mid+2 : min(len(text), mid+2+1000)]
+	end := strings.IndexByte(tail, ')')
+	if end < 0 {
+		return 0, ""
+	}
+	return mid, tail[:end]
+}
+
+// bracket reads [pause:1.5s], [word](/ipa/), [word](+1) and [text](target).
+func (s *scanner) bracket(rest string) bool {
+	if t, n, ok := Override(rest); ok {
+		x := item{Token: t}
+		if t.Kind == Word {
+			x.given = t.Phonemes
+		}
+		s.add(x, n)
+		if t.Kind == Word {
+			// The word alone is what was read; the rest is a remark about it.
+			t := &s.out[len(s.out)-1]
+			t.Start, t.End = t.Start+1, t.Start+1+len(t.Text)
+		}
+		return true
+	}
+	mid, target := linkOf(rest)
+	if mid < 1 {
+		return false
+	}
+	whole := mid + 2 + len(target) + 1
 	l := link{from: s.i + mid, to: s.i + whole, first: len(s.out)}
 	switch target {
 	case "+1", "1":

@@ -34,7 +34,8 @@ type UserLexicon struct {
 // read in its place.
 type lexeme struct {
 	grapheme string
-	said     [2]string
+	said     [2]string // in English; "" where it lacks a sound
+	ipa      string
 	alias    string
 }
 
@@ -93,12 +94,13 @@ func (l *UserLexicon) add(grapheme, value string) error {
 	case len(value) > maxPhonemeText:
 		return fmt.Errorf("the phonemes of %q have %d bytes; the most is %d", grapheme, len(value), maxPhonemeText)
 	default:
+		x.ipa = strings.TrimSpace(value)
 		for _, a := range []Accent{US, British} {
-			said, err := FromIPA(strings.TrimSpace(value), a)
-			if err != nil {
-				return fmt.Errorf("the word %q: %w", grapheme, err)
-			}
-			x.said[a] = said
+			x.said[a], _ = FromIPA(x.ipa, a)
+		}
+		// Sounds that English lacks may be meant for another language.
+		if _, err := Symbols(x.ipa); x.said[US] == "" && err != nil {
+			return fmt.Errorf("the word %q: %w", grapheme, err)
 		}
 	}
 	key := strings.ToLower(lead(grapheme))
@@ -268,6 +270,26 @@ func (l *UserLexicon) find(text string) (*lexeme, int) {
 	return nil, 0
 }
 
+// An Entry is what a lexicon has for the first bytes of a text.
+type Entry struct {
+	Len   int    // bytes of the text
+	IPA   string // as it was given
+	Alias string // words to be read in its place, if IPA is ""
+}
+
+// Find returns the longest spelling that a text begins with and that ends where a word
+// may. A nil lexicon has none.
+func (l *UserLexicon) Find(text string) (Entry, bool) {
+	if l == nil {
+		return Entry{}, false
+	}
+	x, n := l.find(text)
+	if x == nil {
+		return Entry{}, false
+	}
+	return Entry{Len: n, IPA: x.ipa, Alias: x.alias}, true
+}
+
 // own reads what the user's lexicons have at this place.
 func (s *scanner) own(rest string) bool {
 	for _, l := range s.lexicons {
@@ -284,6 +306,11 @@ func (s *scanner) own(rest string) bool {
 			return true
 		}
 		said := x.said[s.accent]
+		if said == "" {
+			_, err := FromIPA(x.ipa, s.accent)
+			s.refused = fmt.Errorf("%w: the word %q in English: %w", ErrFormat, written, err)
+			return false
+		}
 		for _, end := range []string{"'s", "’s"} {
 			if strings.HasPrefix(rest[n:], end) && !joins(firstRune(rest[n+len(end):])) {
 				written, n, said = written+"'s", n+len(end), said+ending(said, s.accent)

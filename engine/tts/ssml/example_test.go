@@ -3,14 +3,13 @@ package ssml_test
 import (
 	"fmt"
 
-	"quern/engine/tts/g2p"
 	"quern/engine/tts/ssml"
 )
 
 func Example() {
-	d, err := ssml.Parse(`<speak>Tom &amp; Sue <break time="1s"/></speak>`, g2p.US)
+	d, err := ssml.Parse(`<speak>Tom &amp; Sue <break time="1s"/></speak>`, "en-us")
 	fmt.Printf("%q %v %v\n", d.Text, d.Marks[0].Pause, err)
-	_, err = ssml.Parse(`<speak><audio src="bell.mp3"/></speak>`, g2p.US)
+	_, err = ssml.Parse(`<speak><audio src="bell.mp3"/></speak>`, "en-us")
 	fmt.Println(err)
 	// Output:
 	// "Tom & Sue \n" 1s <nil>

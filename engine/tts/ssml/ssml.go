@@ -6,6 +6,7 @@
 package ssml
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"quern/engine/tts/g2p"
+	"quern/engine/tts/lang"
 )
 
 // Bounds of a document.
@@ -42,7 +44,7 @@ func (e *Error) Error() string {
 type Document struct {
 	Text     string
 	Marks    []g2p.Mark
-	Language string // "en-us" or "en-gb", as xml:lang of speak says, or ""
+	Language string // as xml:lang of speak says, a code of package lang, or ""
 
 	from, to []int32 // where each byte of Text comes from in the document
 }
@@ -77,7 +79,7 @@ type parser struct {
 	Document
 	d      *xml.Decoder
 	whole  string
-	accent g2p.Accent
+	spoken string // the language of phonemes
 	text   strings.Builder
 	open   []element
 }
@@ -93,10 +95,10 @@ type element struct {
 	delivery g2p.Delivery
 }
 
-// Parse reads a document whose phonemes are pronounced in an accent. The error is
-// an *Error.
-func Parse(document string, accent g2p.Accent) (*Document, error) {
-	p := &parser{whole: document, accent: accent, d: xml.NewDecoder(strings.NewReader(document))}
+// Parse reads a document whose phonemes are those of a language, unless it says
+// another. The error is an *Error.
+func Parse(document, language string) (*Document, error) {
+	p := &parser{whole: document, spoken: language, d: xml.NewDecoder(strings.NewReader(document))}
 	begin := 0
 	for {
 		token, err := p.d.RawToken()
@@ -354,24 +356,23 @@ var tags = map[string]tag{
 // language takes xml:lang: of speak it is the document's; elsewhere it may not
 // differ from that.
 func language(p *parser, e *element, a map[string]string) error {
-	code := strings.ToLower(a["xml:lang"])
-	switch {
-	case code == "":
+	tag := a["xml:lang"]
+	if tag == "" {
 		return nil
-	case code != "en" && !strings.HasPrefix(code, "en-"):
-		return fmt.Errorf("xml:lang=%q is not supported; en-US and en-GB are", a["xml:lang"])
-	case code == "en-us" || code == "en-gb":
-		if e.name != "speak" && code != p.Language && p.Language != "" {
-			return fmt.Errorf("xml:lang changes within the document; one language is spoken")
-		}
-		if e.name == "speak" {
-			p.Language = code
-			if code == "en-gb" {
-				p.accent = g2p.British
-			} else {
-				p.accent = g2p.US
-			}
-		}
+	}
+	code, ok := lang.Code(tag)
+	same := func(other string) bool {
+		return code == other || strings.EqualFold(tag, "en") && strings.HasPrefix(other, "en-")
+	}
+	switch {
+	case !ok:
+		return fmt.Errorf("xml:lang=%q is not supported; there are %s", tag, strings.Join(lang.Spoken(), ", "))
+	case e.name != "speak" && !same(cmp.Or(p.Language, p.spoken)):
+		return errors.New("xml:lang changes within the document; one language is spoken")
+	case e.name == "speak" && !same(p.spoken):
+		p.Language, p.spoken = code, code
+	case e.name == "speak":
+		p.Language = p.spoken
 	}
 	return nil
 }
@@ -438,12 +439,23 @@ func phoneme(p *parser, e *element, a map[string]string) error {
 	if a["ph"] == "" {
 		return errors.New("<phoneme> needs ph, the phonemes")
 	}
-	said, err := g2p.FromIPA(a["ph"], p.accent)
+	said, err := fromIPA(a["ph"], p.spoken)
 	if err != nil {
 		return err
 	}
 	p.mark(e, g2p.Mark{Phonemes: said})
 	return nil
+}
+
+// fromIPA writes phonemes as Kokoro reads them in a language.
+func fromIPA(ph, language string) (string, error) {
+	switch language {
+	case "en-us":
+		return g2p.FromIPA(ph, g2p.US)
+	case "en-gb":
+		return g2p.FromIPA(ph, g2p.British)
+	}
+	return g2p.Symbols(ph)
 }
 
 func sub(p *parser, e *element, a map[string]string) error {

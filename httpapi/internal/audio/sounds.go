@@ -13,7 +13,7 @@ type Sound struct {
 
 // sized says whether its header tells its length, so that it is answered in one
 // piece unless a stream is wanted.
-func (s *Sound) sized() bool { return s.Name == "wav" || s.Name == "flac" }
+func (s *Sound) sized() bool { return s.Name == "wav" || s.Name == "flac" || s.Name == "m4a" }
 
 func (s *Sound) options(streamed bool) codecs.EncodeOptions {
 	return codecs.EncodeOptions{Rate: s.rate, Bitrate: s.Bitrate, Speech: true, Streamed: streamed}

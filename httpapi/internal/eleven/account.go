@@ -3,6 +3,7 @@ package eleven
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"quern/engine"
@@ -49,7 +50,14 @@ type vendorLanguage struct {
 }
 
 func (a api) newVendorModel(m engine.ModelInfo) vendorModel {
-	return vendorModel{ModelID: m.ID, Name: m.ID, Speech: true, Characters: a.Options.SpeechChars, Languages: []vendorLanguage{{"en", "English"}}}
+	var languages []vendorLanguage
+	for _, v := range a.Options.Engine.Voices() {
+		id, _, _ := strings.Cut(v.Language, "-")
+		if _, ok := engine.LanguageOf(v.Language); ok && v.Model == m.ID && !slices.ContainsFunc(languages, func(l vendorLanguage) bool { return l.ID == id }) {
+			languages = append(languages, vendorLanguage{id, engine.SpokenName(id)})
+		}
+	}
+	return vendorModel{ModelID: m.ID, Name: m.ID, Speech: true, Characters: a.Options.SpeechChars, Languages: languages}
 }
 
 func (a api) listModels(c *server.Call) error {

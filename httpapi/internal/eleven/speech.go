@@ -45,7 +45,8 @@ func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, er
 	}
 	r.Seed = uint64(o.Integer("seed", 0, 0, 1<<53))
 	r.streamFormat = o.OneOf("stream_format", "audio", "sse")
-	o.Ignore("model_id", "language_code", "previous_text", "next_text",
+	r.Language = audio.Language(o, "language_code")
+	o.Ignore("model_id", "previous_text", "next_text",
 		"previous_request_ids", "next_request_ids", "use_pvc_as_ivc", "apply_text_normalization", "apply_language_text_normalization")
 	if err := a.Finish(c, o); err != nil {
 		return nil, err

@@ -39,7 +39,6 @@ const (
 	CodeNotFound           Code = "not_found"
 	CodePreviousNotFound   Code = "previous_response_not_found"
 	CodeRateLimit          Code = "rate_limit_exceeded"
-	CodeStoreFull          Code = "insufficient_storage" // of files and batches
 	CodeStoreAway          Code = "storage_unavailable"
 	CodeOver               Code = "batch_over"
 )
@@ -96,7 +95,7 @@ var codeClasses = map[Code]codeClass{
 	engine.CodeOutOfDisk:         {503, "overloaded_error", false},
 	CodeOver:                     {409, "invalid_request_error", false},
 	CodeStoreAway:                {503, "server_error", true},
-	CodeStoreFull:                {507, "server_error", false},
+	engine.CodeStoreFull:         {507, "server_error", false},
 	CodeRequestTimeout:           {504, "timeout_error", false},
 	engine.CodeLoadTimeout:       {504, "timeout_error", false},
 }

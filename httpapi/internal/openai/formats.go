@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"quern/codecs"
 	"quern/httpapi/internal/audio"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
@@ -13,16 +12,9 @@ import (
 // speechBitrate is what a voice needs as MP3 to sound as made.
 const speechBitrate = 64000
 
-// clientFormats are the values of response_format OpenAI's clients know. Those are
-// offered that codecs can write.
-var clientFormats = []string{"mp3", "opus", "aac", "flac", "wav", "pcm"}
-
-// formats are the values of response_format that can be made of encodings.
-func formats(encodings []codecs.Encoding) []string {
-	return slices.DeleteFunc(slices.Clone(clientFormats), func(name string) bool {
-		return !slices.ContainsFunc(encodings, func(e codecs.Encoding) bool { return e.Name == name })
-	})
-}
+// formats are the values of response_format: those OpenAI's clients know, and AAC in an
+// MP4 file (m4a).
+var formats = []string{"mp3", "opus", "aac", "flac", "wav", "pcm", "m4a"}
 
 // readFormat reads response_format; nil after an error.
 func readFormat(o *body.Object) *audio.Sound {
@@ -31,8 +23,8 @@ func readFormat(o *body.Object) *audio.Sound {
 	if ok {
 		name = v.Str()
 	}
-	if offered := formats(codecs.Encodings()); ok && !slices.Contains(offered, name) {
-		v.Invalid("must be one of %s, got %.60q", strings.Join(offered, ", "), name)
+	if ok && !slices.Contains(formats, name) {
+		v.Invalid("must be one of %s, got %.60q", strings.Join(formats, ", "), name)
 		return nil
 	}
 	s, err := audio.NewSound(name, 0, 0)

@@ -29,7 +29,7 @@ func (a api) speech(c *server.Call, o *body.Object) error {
 		o.Refuse(engine.CodeInvalidValue, "response_format", "stream_format \"sse\" carries mp3; leave response_format out or ask for stream_format \"audio\"")
 	}
 	streamed := o.Boolean("stream", false)
-	r.Language = speechLanguages[o.OneOf("lang_code", "a", "b", "en", "en-us", "en-gb")]
+	r.Language = audio.Language(o, "lang_code", "language")
 	r.Seed = uint64(o.Integer("seed", 0, 0, 1<<53))
 	r.KeepAlive = body.KeepAlive(o)
 	o.Ignore("instructions", "user")
@@ -44,9 +44,6 @@ func (a api) speech(c *server.Call, o *body.Object) error {
 	}
 	return audio.SpeakSound(a.API, c, r, format, streamed)
 }
-
-// speechLanguages are the spellings of lang_code; Kokoro's servers use letters.
-var speechLanguages = map[string]string{"a": "en-us", "en": "en-us", "en-us": "en-us", "b": "en-gb", "en-gb": "en-gb"}
 
 // readVoice reads a voice's name, or an object with its id as newer SDKs send.
 func readVoice(o *body.Object) string {
@@ -98,7 +95,7 @@ func (a api) phonemize(c *server.Call, o *body.Object) error {
 		audio.CheckText(a.API, v, r.Text)
 	}
 	r.SSML, r.Lexicon = audio.Reading(o, r.Text)
-	r.Language = speechLanguages[o.OneOf("lang_code", "a", "b", "en", "en-us", "en-gb")]
+	r.Language = audio.Language(o, "lang_code", "language")
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}

@@ -222,7 +222,7 @@ func FromJobs(err error) error {
 	var away *batch.AwayError
 	switch {
 	case errors.As(err, &full):
-		e := fault.New(fault.CodeStoreFull, "", "the store of files and batches is full; delete files that are no longer needed, or raise jobs.max_bytes")
+		e := fault.New(engine.CodeStoreFull, "", "the store of files and batches is full; delete files that are no longer needed, or raise jobs.max_bytes")
 		if full.Left >= 0 {
 			e.Message = "the store of files and batches is full, " + engine.MiB(full.Left) + " are left; delete files that are no longer needed, or raise jobs.max_bytes"
 		}

@@ -25,7 +25,7 @@ type Player struct {
 
 // players are looked for in this order.
 var players = []Player{
-	{name: "afplay", os: "darwin", args: func(f string) []string { return []string{f} }, plays: []string{".wav", ".mp3", ".flac"}},
+	{name: "afplay", os: "darwin", args: func(f string) []string { return []string{f} }, plays: []string{".wav", ".mp3", ".flac", ".aac", ".m4a"}},
 	{name: "powershell", os: "windows", args: func(f string) []string {
 		return []string{"-NoProfile", "-Command", "(New-Object Media.SoundPlayer '" + strings.ReplaceAll(f, "'", "''") + "').PlaySync()"}
 	}, plays: []string{".wav"}},

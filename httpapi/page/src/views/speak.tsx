@@ -15,7 +15,7 @@ import { recall, remember } from '../ui/memory'
 import { say } from '../ui/notice'
 
 // The forms speech is saved in: MP3 is here, the others are made anew.
-const forms = ['mp3', 'wav', 'flac', 'opus']
+const forms = ['mp3', 'm4a', 'wav', 'flac', 'opus']
 
 const first = 'The mill turns slowly, and the flour falls like snow. What shall we bake today?'
 

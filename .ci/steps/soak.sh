@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Faults: what a server does when clients, the disk, memory or it itself fail. QUERN_SOAK is how
+# long clients of all kinds are at it; 5m is what to run before a release, 20s keeps the whole step
+# at a minute and a half. Nothing here depends on how fast the machine is.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+build_quern
+go build -o "$scratch/soak" ./bench/soak
+export TMPDIR=$scratch
+"$scratch/soak" -quern "$shared/quern" vanish >"$scratch/vanish" 2>&1 & # it waits for most of the time
+vanish=$!
+"$scratch/soak" -quern "$shared/quern" kill -times "${QUERN_SOAK_KILLS:-5}" -ready 30s
+"$scratch/soak" -quern "$shared/quern" disk
+"$scratch/soak" -quern "$shared/quern" memory -for 8s
+"$scratch/soak" -quern "$shared/quern" slow
+"$scratch/soak" -quern "$shared/quern" load -for "${QUERN_SOAK:-20s}"
+wait "$vanish" || { cat "$scratch/vanish"; fail "vanish"; }
+cat "$scratch/vanish"

@@ -1,0 +1,224 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// disk runs itself again where it may mount a file system that nobody else sees.
+func disk(ctx context.Context, o *options) (string, error) {
+	if o.mounts {
+		return full(ctx, o)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, self, "-quern", o.quern, "disk", "-mounts", fmt.Sprintf("-must=%v", o.must))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
+	if err := cmd.Start(); err != nil {
+		return "", fmt.Errorf("%w: mounts of its own: %w", errNotHere, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		return "", fmt.Errorf("in mounts of its own: %w", err)
+	}
+	return "in mounts of its own, as above", nil
+}
+
+// space is what the small disk has.
+const space = 192 << 20
+
+// full fills a small disk that a server keeps everything on, and makes room again.
+func full(ctx context.Context, o *options) (string, error) {
+	mnt := filepath.Join(o.dir, "disk")
+	if err := os.Mkdir(mnt, 0o700); err != nil {
+		return "", err
+	}
+	if err := errors.Join(unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("soak", mnt, "tmpfs", 0, fmt.Sprintf("size=%d,mode=700", space))); err != nil {
+		return "", fmt.Errorf("%w: a small file system: %w", errNotHere, err)
+	}
+	defer unix.Unmount(mnt, unix.MNT_DETACH)
+	for _, name := range []string{"tmp", "models", "jobs"} {
+		if err := os.Mkdir(filepath.Join(mnt, name), 0o700); err != nil {
+			return "", err
+		}
+	}
+	hub, err := startHub(12 << 20)
+	if err != nil {
+		return "", err
+	}
+	defer hub.Close()
+	s, err := newServer(o, fmt.Sprintf("%smodel_dirs: [%s/models]\njobs: {dir: %[2]s/jobs}\nhub: {endpoint: http://%s}\n", small, mnt, hub.addr))
+	if err != nil {
+		return "", err
+	}
+	s.env = []string{"TMPDIR=" + filepath.Join(mnt, "tmp"), "HF_HOME=" + filepath.Join(o.dir, "hf")}
+	if _, err := s.start(ctx); err != nil {
+		return "", err
+	}
+	defer s.kill()
+	c := newClient(s)
+
+	// While there is room.
+	lines := []byte(`{"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"Hello"}],"max_tokens":4}}` + "\n")
+	input, err := c.upload(ctx, lines)
+	if err != nil {
+		return "", err
+	}
+	kept := archive{files: map[string][]byte{input: lines}}
+	content := []byte(strings.Repeat(`{"text": "`+strings.Repeat("x", 1000)+"\"}\n", 1000))
+	for range 4 {
+		id, err := c.upload(ctx, content)
+		if err != nil {
+			return "", err
+		}
+		kept.files[id] = content
+	}
+
+	// None is left.
+	ballast, err := fill(filepath.Join(mnt, "ballast"))
+	if err != nil {
+		return "", err
+	}
+	said := fmt.Sprintf("of %d MiB, %d filled", space>>20, ballast>>20)
+	for name, do := range map[string]func() error{
+		"an upload": func() error { _, err := c.upload(ctx, content); return err },
+		"a pull":    func() error { return c.pull(ctx) },
+		"a batch": func() error {
+			// Its record may still fit into what a file system keeps for small files; its lines
+			// cannot. So batches are asked for until one is refused.
+			for range 2000 {
+				if err := c.batch(ctx, input); err != nil {
+					return err
+				}
+			}
+			return errors.New("2000 batches were begun on a full disk")
+		},
+	} {
+		var r *refusal
+		if err := do(); !errors.As(err, &r) || r.status != http.StatusInsufficientStorage {
+			return "", fmt.Errorf("%s on a full disk: want 507, got: %w", name, errors.Join(err, errors.New("that is not it")))
+		}
+		said += fmt.Sprintf("; %s: %d %s", name, r.status, r.code)
+	}
+	for i := range 20 {
+		if _, err := c.stream(ctx, sum(i)); err != nil {
+			return "", fmt.Errorf("a chat beside a full disk: %w", err)
+		}
+	}
+	if err := kept.check(ctx, c); err != nil {
+		return "", fmt.Errorf("with a full disk: %w", err)
+	}
+
+	// There is room again.
+	if err := os.Remove(filepath.Join(mnt, "ballast")); err != nil {
+		return "", err
+	}
+	err = poll(ctx, 30*time.Second, "work goes on when there is room", func() error {
+		id, err := c.upload(ctx, content)
+		if err == nil {
+			kept.files[id] = content
+		}
+		return err
+	})
+	if err := errors.Join(err, c.pull(ctx), c.batch(ctx, input)); err != nil {
+		return "", fmt.Errorf("with room again: %w", err)
+	}
+	if err := kept.check(ctx, c); err != nil {
+		return "", fmt.Errorf("with room again: %w", err)
+	}
+	return said + "; chats go on, and so does all with room again", s.stop()
+}
+
+// fill writes until there is no room, and returns how much.
+func fill(path string) (n int64, err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; {
+		m, err := f.Write(make([]byte, size))
+		if n += int64(m); errors.Is(err, syscall.ENOSPC) {
+			size /= 2
+		} else if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (c *client) batch(ctx context.Context, input string) error {
+	return c.send(ctx, http.MethodPost, "/v1/batches", "application/json",
+		marshal(map[string]string{"input_file_id": input, "endpoint": "/v1/chat/completions", "completion_window": "24h"}), nil)
+}
+
+// pull has the server pull the hub's model, in Ollama's dialect, whose errors are a text.
+func (c *client) pull(ctx context.Context) error {
+	resp, err := c.open(ctx, http.MethodPost, "/api/pull", "application/json", []byte(`{"model": "o/n", "stream": false}`))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var a struct{ Status, Error string }
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
+		return fmt.Errorf("a pull: %s, %w", resp.Status, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return &refusal{status: resp.StatusCode, code: "pull", message: a.Error}
+	}
+	if a.Error != "" || a.Status != "success" {
+		return fmt.Errorf("a pull ended with %+v", a)
+	}
+	return nil
+}
+
+// A hub has one repository with one file, which no model can be made of; nobody loads it.
+type hub struct {
+	addr string
+	srv  *http.Server
+}
+
+func startHub(size int) (*hub, error) {
+	const commit = "0123456789abcdef0123456789abcdef01234567"
+	// The header of a GGUF file without tensors, and what pads it.
+	file := append([]byte("GGUF\x03\x00\x00\x00"), make([]byte, size)...)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/models/", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"sha": commit, "siblings": []any{map[string]any{
+			"rfilename": "m-Q8_0.gguf", "size": len(file), "lfs": map[string]any{"sha256": fmt.Sprintf("%x", sha256.Sum256(file)), "size": len(file)}}}})
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(string(file)))
+	})
+	h := &hub{ln.Addr().String(), &http.Server{Handler: mux}}
+	go h.srv.Serve(ln) // until Close
+	return h, nil
+}
+
+func (h *hub) Close() { h.srv.Close() }

@@ -1,0 +1,237 @@
+package lang_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"quern/engine/tts/g2p"
+	"quern/engine/tts/lang"
+)
+
+func english(t testing.TB) *g2p.G2P {
+	t.Helper()
+	g, err := g2p.New(g2p.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// heard returns the words of tokens as they are said.
+func heard(tokens []g2p.Token) string {
+	var out []string
+	for _, t := range tokens {
+		switch {
+		case t.Kind == g2p.Punctuation:
+			out = append(out, t.Phonemes)
+		case t.Kind == g2p.Word && t.Source == g2p.Spelled:
+			out = append(out, strings.ToUpper(t.Text))
+		case t.Kind == g2p.Word:
+			out = append(out, t.Text)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// sounds returns the phonemes of tokens.
+func sounds(tokens []g2p.Token) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteString(t.Phonemes)
+		if t.Space {
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// TestReading holds each language against its table: "text => words" and "text = sounds".
+func TestReading(t *testing.T) {
+	g := english(t)
+	for _, l := range lang.Languages {
+		t.Run(l.Code, func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join("testdata", l.Code+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cases := 0
+			for line := range strings.Lines(string(data)) {
+				line = strings.TrimSpace(line)
+				if line == "" || strings.HasPrefix(line, "# ") {
+					continue
+				}
+				cases++
+				say := heard
+				text, want, ok := strings.Cut(line, " => ")
+				if !ok {
+					say = sounds
+					text, want, ok = strings.Cut(line, " = ")
+				}
+				if !ok {
+					t.Fatalf("%q is no case", line)
+				}
+				tokens, err := l.Read(t.Context(), text, lang.Reading{English: g})
+				if err != nil {
+					t.Errorf("%s: %v", text, err)
+				} else if got := say(tokens); got != want {
+					t.Errorf("%s: got %q, want %q", text, got, want)
+				}
+				check(t, text, tokens)
+			}
+			if cases < 60 {
+				t.Errorf("%d cases; a table holds 60 at least", cases)
+			}
+		})
+	}
+}
+
+// check fails where tokens are not as they must be of any text.
+func check(t *testing.T, text string, tokens []g2p.Token) {
+	t.Helper()
+	at := 0
+	for _, k := range tokens {
+		if k.Start < at || k.End < k.Start || k.End > len(text) {
+			t.Fatalf("%q: token %q is at %d to %d of %d behind %d", text, k.Text, k.Start, k.End, len(text), at)
+		}
+		at = k.Start
+		if k.Kind == g2p.Word && k.Phonemes == "" {
+			t.Errorf("%q: the word %q is not said", text, k.Text)
+		}
+		for _, r := range k.Phonemes {
+			if !strings.ContainsRune(vocabulary, r) {
+				t.Errorf("%q: %q is said %q; %q is not in Kokoro's vocabulary", text, k.Text, k.Phonemes, r)
+			}
+		}
+	}
+}
+
+// vocabulary is Kokoro's.
+const vocabulary = ";:,.!?—…\"()“” \u0303ʣʥʦʨᵝꭧAIOQSTWYᵊabcdefhijklmnopqrstuvwxyzɑɐɒæβɔɕçɖðʤəɚɛɜɟɡɥɨɪʝɯɰŋɳɲɴøɸθœɹɾɻʁɽʂʃʈʧʊʋʌɣɤχʎʒʔˈˌːʰʲ↓→↗↘ᵻ"
+
+// Letters of another script are refused with their place; the names of letters alone are
+// said.
+func TestScript(t *testing.T) {
+	for _, l := range lang.Languages {
+		_, err := l.Read(t.Context(), "abc привет", lang.Reading{})
+		if !errors.Is(err, lang.ErrScript) || !strings.Contains(err.Error(), "Cyrillic") || !strings.Contains(err.Error(), "byte 4") {
+			t.Errorf("%s: %v", l.Code, err)
+		}
+	}
+}
+
+func TestCode(t *testing.T) {
+	for tag, want := range map[string]string{"es": "es", "es-MX": "es", "ES_es": "es", "e": "es", "en": "en-us", "en-GB": "en-gb", "en-AU": "en-us", "b": "en-gb", "a": "en-us", "": "", "xx": "", "pt-PT": "", "zh-CN": "", "english": ""} {
+		got, ok := lang.Code(tag)
+		if ok != (want != "") || ok && got != want {
+			t.Errorf("%q: got %q, %v, want %q", tag, got, ok, want)
+		}
+	}
+}
+
+func TestMarks(t *testing.T) {
+	l := lang.Find("es")
+	lexicon, err := g2p.ParseLexicon([]byte("quern kweɾn\nñu ˈɲu\nONU =Naciones Unidas\nperro ˈpero"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "a 123 xyz quern ñu ONU Perro [eco](/ˈɛko/) [pause:1.5s] fin"
+	tokens, err := l.Read(t.Context(), text, lang.Reading{Lexicons: []*g2p.UserLexicon{nil, lexicon}, Marks: []g2p.Mark{
+		{Start: 2, End: 5, As: g2p.Digits}, {Start: 6, End: 9, Phonemes: "ˈiks", Delivery: g2p.Delivery{Volume: 3}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, text, tokens)
+	if got, want := heard(tokens), "a uno dos tres xyz quern ñu naciones unidas Perro eco fin"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := sounds(tokens), "a ˈuno ðˈos tɾˈes ˈiks kweɾn ɲˈu naθjˈones unˈiðas pˈero ˈɛko  fˈin"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, k := range tokens {
+		if k.Kind == g2p.Pause && k.Pause != 1500*time.Millisecond || k.Text == "xyz" && k.Delivery.Volume != 3 || k.Text == "unidas" && text[k.Start:k.End] != "ONU" {
+			t.Errorf("%+v", k)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Read(ctx, text, lang.Reading{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Numbers of all sizes have words that are said.
+func TestNumbers(t *testing.T) {
+	for _, l := range lang.Languages {
+		for _, n := range []int{0, 1, 7, 10, 11, 16, 19, 20, 21, 28, 30, 31, 70, 71, 77, 80, 81, 90, 91, 99, 100, 101, 108, 110, 180, 200, 221, 300, 500, 999, 1000, 1001, 1100, 1999, 2000, 2001, 2100, 10_000, 21_000, 21_021, 100_000, 101_101, 999_999,
+			1_000_000, 1_000_001, 2_000_000, 21_000_000, 100_000_000, 1_000_000_000, 1_234_567_890, 2_000_000_000_000, 999_999_999_999_999, 1_000_000_000_000_000} {
+			for _, form := range []string{"%d", "%dº", "-%d kg", "%d %%", "%d €", "€%d,21", "%d/3", "%d h", "siglo %d", "1.%d"} {
+				text := fmt.Sprintf(form, n)
+				tokens, err := l.Read(t.Context(), text, lang.Reading{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(t, text, tokens)
+				if len(tokens) == 0 || strings.ContainsAny(heard(tokens), "0123456789-") {
+					t.Errorf("%s: %s is %q", l.Code, text, heard(tokens))
+				}
+			}
+		}
+	}
+}
+
+// Words of any length are read in time linear in it.
+func TestLongWords(t *testing.T) {
+	for _, l := range lang.Languages {
+		for _, piece := range []string{"a", "b", "é", "1", "-", "'", "1.", "(", "ña", "I"} {
+			text := strings.Repeat(piece, 100_000/len(piece))
+			tokens, err := l.Read(t.Context(), text, lang.Reading{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, text, tokens)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, s := range []string{"El 3 de mayo de 1998, a las 15:30: 1.234,56 € (¡5 %!)", "l'eau d'aujourd'hui", "perché c'è", "não são às 10h", "नमस्ते १२३", "XIV 1/2 +34 600 123 456", "[a](/b/) <break time=\"1s\"/>"} {
+		for i := range lang.Languages {
+			f.Add(s, uint8(i))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string, which uint8) {
+		l := lang.Languages[int(which)%len(lang.Languages)]
+		tokens, err := l.Read(t.Context(), text, lang.Reading{})
+		if err != nil {
+			if !errors.Is(err, lang.ErrScript) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if utf8.ValidString(text) {
+			check(t, text, tokens)
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	for _, l := range lang.Languages {
+		b.Run(l.Code, func(b *testing.B) {
+			text := strings.Repeat("la casa era una de tres en 1998, con 25 % de la noche. ", 50)
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := l.Read(b.Context(), text, lang.Reading{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package lang
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Numbers as they are written: with points or spaces between thousands and a comma
+// before the fraction, with a point before it, and in the English way.
+const (
+	numeral = `(?:\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:[.\x{a0}\x{202f}\x{2009} ]\d{3})+(?:,\d+)?|\d+(?:[,.]\d+)?)`
+	gap     = `[ \x{a0}\x{202f}]?`
+	minus   = `[-−]?`
+)
+
+// ready returns a vocabulary with its patterns, which are compiled when they are first used.
+func ready(v *vocabulary) *vocabulary {
+	v.patterns = v.build()
+	return v
+}
+
+// build compiles the patterns of a vocabulary once. Longer and stricter forms stand before those
+// they contain.
+func (v *vocabulary) build() func() []pattern {
+	return sync.OnceValue(func() []pattern {
+		months := strings.Join(v.months, "|")
+		at := func(expression string, say func(s *scanner, m []string) []string) pattern {
+			return pattern{regexp.MustCompile(`^(?:` + expression + `)`), say}
+		}
+		return []pattern{
+			at(`(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::\d{2})?Z?)?`, func(s *scanner, m []string) []string {
+				d := v.day(m[3], m[2], m[1])
+				if d != nil && m[4] != "" {
+					return append(append(d, ","), v.time(m[4], m[5])...)
+				}
+				return d
+			}),
+			at(`(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})`, func(s *scanner, m []string) []string { return v.day(m[1], m[2], m[3]) }),
+			at(`1(?:º|°|\.º|er|o)?( de)? (`+months+`)`, func(s *scanner, m []string) []string {
+				return append(append(v.first(), strings.Fields(m[1])...), m[2])
+			}),
+			at(`([01]?\d|2[0-4])(?:[:h]| h )([0-5]\d)(?::[0-5]\d)?(?:`+gap+`h\b)?`, func(s *scanner, m []string) []string { return v.time(m[1], m[2]) }),
+			at(`(`+minus+`)(R\$|US\$|[€$£¥₹])`+gap+`(`+numeral+`)(?: (`+v.scales+`))?`, func(s *scanner, m []string) []string { return v.price(m[1], m[3], m[4], m[2]) }),
+			at(`(`+minus+`)(`+numeral+`)(?: (`+v.scales+`)(?: (?:de|di|d['’]))?)?`+gap+`(R\$|US\$|[€$£¥₹]|EUR|USD|GBP|BRL|CHF|INR)`, func(s *scanner, m []string) []string { return v.price(m[1], m[2], m[3], m[4]) }),
+			at(`(`+minus+`)(`+numeral+`)`+gap+`([%‰])`, func(s *scanner, m []string) []string {
+				return join(v.negative(m[1]), v.number(m[2], false), strings.Fields(v.signs[firstRune(m[3])]))
+			}),
+			at(`(\d{1,4})\.?(`+alternatives(v.endings)+`)`, func(s *scanner, m []string) []string {
+				n := atoi(m[1])
+				if n == 0 {
+					return nil
+				}
+				return v.ordinal(n, v.endings[m[2]])
+			}),
+			at(`(`+minus+`)(`+numeral+`)`+gap+`(`+alternatives(v.units)+`)`, func(s *scanner, m []string) []string {
+				u := v.units[m[3]]
+				return join(v.negative(m[1]), v.quantity(m[2], u))
+			}),
+			at(`\+?\d{1,3}(?:[ .-]\d{2,4}){2,5}|\+\d{6,15}|0\d(?: \d\d){4}|\d{5}-\d{4}`, func(s *scanner, m []string) []string {
+				if thousands.MatchString(m[0]) {
+					return nil
+				}
+				return v.telephone(m[0])
+			}),
+			at(`\d{1,4}(?:\.\d{1,4}){2,3}`, func(s *scanner, m []string) []string {
+				if thousands.MatchString(m[0]) {
+					return nil
+				}
+				return v.between(strings.Split(m[0], "."), v.signs['.'])
+			}),
+			at(`(`+numeral+`)`+gap+`[–-]`+gap+`(`+numeral+`)(?:`+gap+`(%|`+alternatives(v.units)+`))?`, func(s *scanner, m []string) []string {
+				u, ok := v.units[m[3]]
+				if m[3] == "%" {
+					u, ok = unit{many: v.signs['%']}, true
+				}
+				if !ok {
+					return join(v.number(m[1], false), []string{v.to}, v.number(m[2], s.nextFeminine(len(m[0]))))
+				}
+				return join(v.counted(m[1], u.feminine), []string{v.to}, v.quantity(m[2], u))
+			}),
+			at(`(?:(\d{1,3}) )?(\d{1,3})/(\d{1,3})`, func(s *scanner, m []string) []string { return v.part(m[1], m[2], m[3]) }),
+			at(`(`+minus+`)(`+numeral+`)`, func(s *scanner, m []string) []string {
+				return join(v.negative(m[1]), v.number(m[2], s.nextFeminine(len(m[0]))))
+			}),
+		}
+	})
+}
+
+var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(?:\.\d{3}(?:\.\d{3})*|(?: \d{3})+)$`)
+
+// alternatives returns the keys of a table as an expression, the longest first.
+func alternatives[T any](m map[string]T) string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	for i, k := range keys {
+		keys[i] = regexp.QuoteMeta(k)
+	}
+	return strings.Join(keys, "|")
+}
+
+// matched tries the patterns where the scanner stands and puts what the first says.
+func (s *scanner) matched(rest string) bool {
+	if c := rest[0]; c < 0x80 && !isDigit(c) && !strings.ContainsRune("-+$RU", rune(c)) || s.vocabulary == nil {
+		return false
+	}
+	r := firstRune(rest)
+	if r >= 0x80 && !strings.ContainsRune("−€£¥₹", r) {
+		return false
+	}
+	head := rest[:min(len(rest), lookahead)]
+	for _, p := range s.patterns() {
+		m := p.re.FindStringSubmatch(head)
+		if m == nil {
+			continue
+		}
+		last, _ := utf8.DecodeLastRuneInString(m[0])
+		if next := firstRune(rest[len(m[0]):]); inWord(next) && (inWord(last) && unicode.IsDigit(next) == unicode.IsDigit(last) || unicode.IsDigit(next)) {
+			continue // it would end inside a number or a word
+		}
+		if words := p.say(s, m); len(words) > 0 {
+			s.put(words, len(m[0]))
+			if unicode.IsLetter(firstRune(s.text[s.i:])) {
+				s.space()
+			}
+			return true
+		}
+	}
+	return false
+}
