@@ -402,7 +402,7 @@ func (r *reader) logMultiplier(c *Config) float64 {
 	switch {
 	case c.Arch == "mistral3":
 		return r.float(key, 0)
-	case latentArchs[c.Arch]:
+	case latentArchs[c.Arch] && c.Arch != "minicpm3":
 		return 10 * r.float(key, 0) // it holds a tenth
 	}
 	return 0 // a file that has it is refused

@@ -24,10 +24,14 @@ type decoder struct {
 	local, global *graph.Rope // of layers with and without a window; nil for no rotation
 	unrotate      int         // layers of which the last has no rotary positions; 0 for none
 
-	// Factors of Granite, MiniCPM and Cohere, 1 elsewhere.
-	embedScale, residualScale, logitScale float32
-	attnScale                             float32 // 0 for 1/√headDim
+	factors
+	attnScale float32 // 0 for 1/√headDim
 }
+
+// factors are those of Granite, MiniCPM and Cohere, 1 elsewhere.
+type factors struct{ embedScale, residualScale, logitScale float32 }
+
+var noFactors = factors{1, 1, 1}
 
 type decoderLayer struct {
 	attnNorm, ffnNorm norm // without weights where a model has none: side by side both see the first
@@ -43,7 +47,7 @@ func newDecoder(set *file) (LM, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{base: m, traits: decoders[m.c.Arch], embedScale: 1, residualScale: 1, logitScale: 1}
+	d := &decoder{base: m, traits: decoders[m.c.Arch], factors: noFactors}
 	c, r := &m.c, &m.reader
 	d.local, d.global, d.beside = &m.rope, &m.rope, d.parallel
 	switch d.pairs {

@@ -200,13 +200,19 @@ func (m *decoder) cohereWindows() {
 	m.reader.sameBase(&m.c)
 }
 
-// miniCPMScales: old files leave out the factors of the 1B and 2B models, which are the same
-// but for the model's depth and width.
-func (m *decoder) miniCPMScales() {
+// miniCPMFactors: old files, and all of MiniCPM 3, leave them out; they are the same in all
+// models but for the depth and width.
+func (m *base) miniCPMFactors() factors {
 	r, c := &m.reader, &m.c
-	m.embedScale = float32(r.positive("embedding_scale", 12))
-	m.residualScale = float32(r.positive("residual_scale", 1.4/math.Sqrt(float64(c.Layers))))
-	m.logitScale = float32(1 / r.positive("logit_scale", float64(c.Hidden)/256))
+	return factors{
+		embedScale:    float32(r.positive("embedding_scale", 12)),
+		residualScale: float32(r.positive("residual_scale", 1.4/math.Sqrt(float64(c.Layers)))),
+		logitScale:    float32(1 / r.positive("logit_scale", float64(c.Hidden)/256)),
+	}
+}
+
+func (m *decoder) miniCPMScales() {
+	m.factors = m.miniCPMFactors()
 	m.long, m.short = m.divisors()
 }
 

@@ -148,6 +148,31 @@ func miniCPMConfig(c *hfConfig, put func(string, any)) {
 	put("logit_scale", float64(c.int("hidden_size", 0))/numbers["dim_model_base"])
 }
 
+// miniCPM3Sizes are those of latent attention, in the keys of files that keep kv_b whole.
+func miniCPM3Sizes(c *hfConfig, put func(string, any)) {
+	l := latentOf(c)
+	if n := c.int("q_lora_rank", 0); n > 0 {
+		put("attention.q_lora_rank", n)
+	}
+	put("attention.kv_lora_rank", int64(l.rank))
+	put("attention.key_length", int64(l.nope+l.rotate))
+	put("attention.value_length", int64(l.value))
+	put("rope.dimension_count", int64(l.rotate))
+}
+
+// miniCPM3Rotary rotates a part of a head that has a size of its own.
+func miniCPM3Rotary(c *hfConfig, put func(string, any)) []*weights.Tensor {
+	return c.rotary(int64(latentOf(c).rotate), put)
+}
+
+// keptKV leaves kv_b in one tensor.
+func (tr *translation) keptKV(t *weights.Tensor) (bool, error) {
+	if !strings.HasSuffix(t.Name, ".attn_kv_b.weight") {
+		return false, nil
+	}
+	return true, tr.put(t)
+}
+
 // sideBySide says whether blocks are, as a family has it where config.json does not.
 func sideBySide(def bool) func(*hfConfig, func(string, any)) {
 	return func(c *hfConfig, put func(string, any)) {

@@ -124,6 +124,7 @@ var hfOnly = map[string]map[string][]any{
 	"internlm2":      {"hidden_act": silu},
 	"internlm3":      {"hidden_act": silu},
 	"minicpm":        {"hidden_act": silu, "num_experts": {0.0}, "sparse_config": {}},
+	"minicpm3":       {"hidden_act": silu, "sparse_config": {}},
 	"exaone":         {"activation_function": silu},
 	"nemotron":       {"hidden_act": {"relu2"}},
 	"stablelm":       {"hidden_act": silu},

@@ -73,6 +73,7 @@ var published = []struct{ kind, more string }{
 	{"internlm2", `"attn_implementation":"eager","bias":false,"hidden_act":"silu","max_position_embeddings":32768,"num_key_value_heads":1,"pretraining_tp":1,"rms_norm_eps":1e-05,"rope_scaling":{"factor":2.0,"type":"dynamic"},"rope_theta":1000000,"tie_word_embeddings":false`},
 	{"internlm3", `"bias":false,"head_dim":64,"hidden_act":"silu","max_position_embeddings":32768,"num_key_value_heads":1,"qkv_bias":false,"rms_norm_eps":1e-05,"rope_scaling":{"factor":6.0,"rope_type":"dynamic"},"rope_theta":50000000`},
 	{"minicpm", `"hidden_act":"silu","max_position_embeddings":4096,"rms_norm_eps":1e-05,"rope_scaling":null,"scale_emb":12,"scale_depth":1.4,"dim_model_base":256,"num_key_value_heads":1,"use_cache":true`},
+	{"minicpm3", `"attention_bias":false,"hidden_act":"silu","kv_lora_rank":32,"max_position_embeddings":32768,"num_key_value_heads":1,"q_lora_rank":32,"qk_nope_head_dim":32,"qk_rope_head_dim":16,"v_head_dim":64,"rms_norm_eps":1e-05,"rope_scaling":{"type":"longrope","long_factor":[1,1,1,1,1,1,2,2],"short_factor":[1,1,1,1,1,1,2,2],"original_max_position_embeddings":32768},"scale_emb":12,"scale_depth":1.4,"dim_model_base":256`},
 	{"exaone", `"activation_function":"silu","attention_dropout":0.0,"embed_dropout":0.0,"head_dim":64,"layer_norm_epsilon":1e-05,"max_position_embeddings":32768,"num_key_value_heads":1,"num_layers":1,"rope_scaling":{"factor":8.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,"rope_type":"llama3"},"rope_theta":1000000,"tie_word_embeddings":true`},
 	{"nemotron", `"attention_bias":false,"head_dim":64,"hidden_act":"relu2","max_position_embeddings":4096,"mlp_bias":false,"norm_eps":1e-05,"num_key_value_heads":1,"partial_rotary_factor":0.5,"rope_theta":10000`},
 	{"stablelm", `"hidden_act":"silu","hidden_dropout":0.0,"layer_norm_eps":1e-05,"max_position_embeddings":4096,"num_key_value_heads":1,"partial_rotary_factor":0.25,"qk_layernorm":false,"rope_theta":10000,"use_parallel_residual":false,"use_qkv_bias":true`},
@@ -208,7 +209,7 @@ func TestConvertedHasRequiredKeys(t *testing.T) {
 	every := []string{"context_length", "embedding_length", "block_count", "feed_forward_length", "attention.head_count"}
 	ssm := []string{"ssm.group_count", "ssm.conv_kernel", "ssm.inner_size", "ssm.state_size", "ssm.time_step_rank"}
 	required := map[string][]string{ // llama.cpp v0.5.0, by architecture
-		"apertus": {rms}, "arcee": {rms}, "exaone": {rms}, "internlm2": {rms}, "minicpm": {rms}, "nemotron": {layer}, "stablelm": {layer}, "olmo": {layer},
+		"apertus": {rms}, "arcee": {rms}, "exaone": {rms}, "internlm2": {rms}, "minicpm": {rms}, "minicpm3": {rms, "attention.q_lora_rank", "attention.kv_lora_rank"}, "nemotron": {layer}, "stablelm": {layer}, "olmo": {layer},
 		"gpt2": {layer}, "gptneox": {layer}, "starcoder": {layer}, "olmoe": {rms, "expert_count", "expert_used_count"},
 		"hunyuan-moe": {rms, "expert_count", "expert_used_count", "expert_feed_forward_length"},
 		"dots1":       {rms, "expert_count", "expert_used_count", "expert_feed_forward_length", "expert_shared_count"},

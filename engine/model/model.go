@@ -35,6 +35,7 @@ type LM interface {
 var archs = map[string]func(*file) (LM, error){
 	"bert":            newBert,
 	"deepseek2":       newDeepseek,
+	"minicpm3":        newDeepseek,
 	"mistral4":        newDeepseek,
 	"falcon-h1":       newHybrid,
 	"granitehybrid":   newHybrid,

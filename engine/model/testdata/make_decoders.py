@@ -79,6 +79,33 @@ def minicpm():
     m.done(x, divide=H / base)
 
 
+def minicpm3():
+    """Keys and values of all heads are made of one short vector; the factors are no keys of GGUF's."""
+    layers, nope, r, rank, queries, value = 2, 16, 8, 32, 32, H // HEADS
+    scale = 1.4 / math.sqrt(layers)
+    factors = [1.0, 1.0, 1.5, 2.0]
+    m = Made("minicpm3", "minicpm3", 59, layers, {
+        "model_type": "minicpm3", **SILU, "num_key_value_heads": HEADS, "rope_theta": 5000.0, "scale_emb": 12, "scale_depth": 1.4, "dim_model_base": 256, "q_lora_rank": queries,
+        "kv_lora_rank": rank, "qk_nope_head_dim": nope, "qk_rope_head_dim": r, "v_head_dim": value,
+        "rope_scaling": {"type": "longrope", "long_factor": [9.0] * 4, "short_factor": factors, "original_max_position_embeddings": 512},
+    }, {"attention.head_count_kv": HEADS, "attention.q_lora_rank": queries, "attention.kv_lora_rank": rank, "attention.key_length": nope + r, "rope.dimension_count": r,
+        "rope.freq_base": 5000.0, "rope.scaling.original_context_length": 512}, eps=1e-6)
+    m.gguf["rope_factors_long.weight"], m.gguf["rope_factors_short.weight"] = np.full(4, 9.0), np.array(factors)
+    x, f = 12 * m.embed[m.ids], freqs(5000.0, r) / np.array(factors)
+    for _, hf, g in each(m):
+        h, s = m.norm(hf + "input_layernorm", g + "attn_norm")(x), hf + "self_attn."
+        q = m.norm(s + "q_a_layernorm", g + "attn_q_a_norm", queries)(m.linear(s + "q_a_proj", g + "attn_q_a", queries, H)(h))
+        q = heads(m.linear(s + "q_b_proj", g + "attn_q_b", HEADS * (nope + r), queries)(q), HEADS)
+        c = m.linear(s + "kv_a_proj_with_mqa", g + "attn_kv_a_mqa", rank + r, H)(h)
+        kv = heads(m.linear(s + "kv_b_proj", g + "attn_kv_b", HEADS * (nope + value), rank)(m.norm(s + "kv_a_layernorm", g + "attn_kv_a_norm", rank)(c[:, :rank])), HEADS)
+        k = np.repeat(rope(c[:, None, rank:], f), HEADS, axis=1)
+        q, k = np.concatenate([q[..., :nope], rope(q[..., nope:], f)], axis=2), np.concatenate([kv[..., :nope], k], axis=2)
+        a = attend(q, k, kv[..., nope:], (nope + r) ** -0.5)
+        x = x + scale * m.linear(s + "o_proj", g + "attn_output", H, HEADS * value)(a)
+        x = x + scale * mlp(m, hf + "mlp.", g, m.norm(hf + "post_attention_layernorm", g + "ffn_norm")(x))
+    m.done(x, divide=H / 256)
+
+
 def internlm2():
     """Rows of wqkv come by key head: its query heads, itself, its value head."""
     n, kv = 4, 2
@@ -357,6 +384,7 @@ if __name__ == "__main__":
     smollm3()
     arcee()
     minicpm()
+    minicpm3()
     internlm2()
     exaone()
     nemotron()
