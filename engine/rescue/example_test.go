@@ -14,5 +14,6 @@ func ExamplePanic() {
 	}
 	line, _, _ := strings.Cut(work().Error(), "\n")
 	fmt.Println(line)
-	// Output: panic: a bug
+	// Output:
+	// panic: a bug
 }

@@ -13,5 +13,6 @@ func ExampleRender() {
 		return
 	}
 	fmt.Println(o.Deployment.Kind, *o.Deployment.Spec.Replicas)
-	// Output: Deployment 3
+	// Output:
+	// Deployment 3
 }

@@ -16,5 +16,6 @@ func ExampleClicks() {
 		faded[i] = float32(x * math.Sin(math.Pi/2*min(1, float64(12000-i)/200)))
 	}
 	fmt.Println(ttstest.Clicks(cut, 24000, []int{12000}) > 20, ttstest.Clicks(faded, 24000, []int{12000}) < 6)
-	// Output: true true
+	// Output:
+	// true true
 }
