@@ -31,11 +31,12 @@ diff "$scratch/held" "$scratch/billed" || fail "the bill of materials is not wha
 image=$scratch/dist/quern_${version}_image.tar
 skopeo copy -q --all "oci-archive:$image:quern:$version" "dir:$scratch/image"
 for arch in amd64 arm64; do
-  skopeo inspect --config --override-arch $arch "oci-archive:$image:quern:$version" | grep -q "\"architecture\":\"$arch\"" || fail "no image for $arch"
+  skopeo inspect --config --override-arch $arch "oci-archive:$image:quern:$version" | grep -q "\"architecture\": *\"$arch\"" || fail "no image for $arch"
   skopeo copy -q "docker-archive:$image:quern:$version-$arch" "dir:$scratch/docker-$arch"
 done
 mkdir "$scratch/root"
-for layer in $(grep -o '"digest":"sha256:[0-9a-f]*' "$scratch/docker-amd64/manifest.json" | sed 1d | cut -d: -f3); do
+for layer in $(grep -o 'sha256:[0-9a-f]*' "$scratch/docker-amd64/manifest.json" | sed 1d | cut -d: -f2); do
   tar -xf "$scratch/docker-amd64/$layer" -C "$scratch/root"
 done
 [ "$(chroot --userspec 65532:65532 "$scratch/root" /quern version | head -n 1)" = "$("$program" version | head -n 1)" ] || fail "the image does not run"
+echo "the image runs, $(du -h "$image" | cut -f1) for both platforms"

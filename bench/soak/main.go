@@ -45,6 +45,7 @@ var faults = []fault{
 	{"slow", "clients that do not read are dropped; others' answers come", slow},
 	{"disk", "a full disk: uploads, batches and pulls get 507, chats go on, and so does all when there is room", disk},
 	{"memory", "a control group with little memory: requests are refused, the process is not killed", memory},
+	{"clock", "the clock jumps by an hour, forwards and back: nothing times out, no batch expires, no file goes", clock},
 	{"vanish", "clients that vanish without a word are given up within 75 s", vanish},
 }
 
