@@ -50,6 +50,7 @@ type format struct {
 	name  string // as Stream.Format returns it
 	title string
 	match func(head []byte) bool
+	frame func([]byte) int // size of a frame, of formats without a beginning; nil of others
 
 	// One of these; formats of the second kind need random access.
 	open   func(r io.Reader) (Decoder, error)
@@ -79,11 +80,11 @@ var formats = []format{
 		openAt: func(r io.ReaderAt, size int64) (Decoder, error) { return mp4.NewReader(r, size) },
 	},
 	{
-		name: "mp3", title: "MPEG audio", match: isMP3,
+		name: "mp3", title: "MPEG audio", match: isMP3, frame: mpegFrame,
 		open: func(r io.Reader) (Decoder, error) { return mp3.NewReader(r) },
 	},
 	{
-		name: "aac", title: "AAC", match: isADTS,
+		name: "aac", title: "AAC", match: isADTS, frame: adtsFrame,
 		open: func(r io.Reader) (Decoder, error) { return aac.NewReader(r) },
 	},
 }
@@ -105,13 +106,15 @@ func Open(r io.Reader, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, src.explain("ID3 tag", fmt.Errorf("%w: cut off", ErrFormat))
 	}
-	b, err := head.Peek(headSize)
-	if err != nil && err != io.EOF {
-		return nil, src.explain("input", err)
-	}
-	f, junk := recognise(b)
+	f, junk := early(head), 0
 	if f == nil {
-		return nil, describe(b, tagged)
+		b, err := head.Peek(headSize)
+		if err != nil && err != io.EOF {
+			return nil, src.explain("input", err)
+		}
+		if f, junk = recognise(b); f == nil {
+			return nil, describe(b, tagged)
+		}
 	}
 	s := &Stream{format: f, src: src, limit: o}
 	err = protect(func() (err error) {

@@ -31,6 +31,34 @@ func skipTags(r *bufio.Reader) (bool, error) {
 	return true, nil
 }
 
+// early returns the format that the first bytes tell, or nil: who sends sound while it is
+// made should not have to send headSize of it first.
+func early(r *bufio.Reader) *format {
+	for _, n := range []int{16, 4 << 10} {
+		b, err := r.Peek(n)
+		if err != nil {
+			return nil
+		}
+		for i := range formats {
+			f := &formats[i]
+			switch {
+			case f.frame == nil && f.match(b):
+				return f
+			case f.frame == nil:
+			default:
+				if n := f.frame(b); n > 0 && n < len(b) && f.frame(b[n:]) != 0 {
+					return f
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// NeedsWhole reports whether an input with these first bytes is decoded only when all of it
+// is there: MP4 may have its index at the end.
+func NeedsWhole(head []byte) bool { return isMP4(head) }
+
 // recognise returns the format of an input that starts with b and where it
 // begins, nil if it is none that can be decoded.
 func recognise(b []byte) (*format, int) {
@@ -49,7 +77,7 @@ func recognise(b []byte) (*format, int) {
 			continue
 		}
 		for i := range formats {
-			if f := &formats[i]; (f.name == "mp3" || f.name == "aac") && f.match(b[at:]) {
+			if f := &formats[i]; f.frame != nil && f.match(b[at:]) {
 				return f, at
 			}
 		}

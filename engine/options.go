@@ -99,6 +99,7 @@ type ModelOptions struct {
 	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is what the template shows, "none" plain text
 	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
 	Detector      string     // of recognisers: a file of Silero's detector of speech; "" means the built-in one, by energy
+	Diarize       Diarizer   // of recognisers: what tells who speaks
 	Lexicon       string     // of voices: a file of words and how they are said; "" is none
 	Adapters      []Adapter  // of text models: requests call them NAME:ADAPTER
 	Preload       bool       // load at start
@@ -109,6 +110,12 @@ type ModelOptions struct {
 	// vectors may be cut. nil is what the file or the table of models says.
 	QueryPrefix, DocumentPrefix *string
 	Matryoshka                  *bool
+}
+
+// A Diarizer is the files of networks that tell who speaks. The zero value is none.
+type Diarizer struct {
+	Segmentation, Embedding string // ONNX graphs
+	PLDA                    string // a folder; "" clusters without
 }
 
 // What ModelOptions.Speculation may be. Replies are the same with all of them.
@@ -155,6 +162,7 @@ func (o ModelOptions) Or(d ModelOptions) ModelOptions {
 	o.ToolFormat = cmp.Or(o.ToolFormat, d.ToolFormat)
 	o.Quantize = cmp.Or(o.Quantize, d.Quantize)
 	o.Detector = cmp.Or(o.Detector, d.Detector)
+	o.Diarize = cmp.Or(o.Diarize, d.Diarize)
 	o.Lexicon = cmp.Or(o.Lexicon, d.Lexicon)
 	o.KeepAlive = cmp.Or(o.KeepAlive, d.KeepAlive)
 	o.QueryPrefix = cmp.Or(o.QueryPrefix, d.QueryPrefix)

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"quern/engine/asr"
 	"quern/engine/asr/audio"
+	"quern/engine/asr/speakers"
 	"quern/engine/asr/vad"
 	"quern/engine/tts"
 )
@@ -30,8 +32,26 @@ type SpeakRequest struct {
 	SSML     bool    // Text is SSML; see IsSSML
 	Lexicon  *Lexicon
 
+	// More, where there is one, gives what follows Text while that is spoken; see
+	// tts.Request.
+	More func(context.Context) (More, error)
+
 	KeepAlive *time.Duration // as in GenerateRequest
 }
+
+// More is what follows of a text, and how soon it is to be spoken.
+type (
+	More  = tts.More
+	Haste = tts.Haste
+)
+
+// How soon a text is spoken that has come so far; see package tts.
+const (
+	Patient   = tts.Patient
+	Sentences = tts.Sentences
+	Clauses   = tts.Clauses
+	Flush     = tts.Flush
+)
 
 // A PhonemizeRequest is a text whose pronunciation is asked for.
 type PhonemizeRequest struct {
@@ -94,6 +114,12 @@ type (
 	Listener = vad.Listener
 	// SpeechOptions say what counts as speech.
 	SpeechOptions = vad.Options
+	// SpeakerOptions say what is known of those who speak.
+	SpeakerOptions = speakers.Options
+	// A KnownVoice is that of a person who is known by name.
+	KnownVoice = speakers.Voice
+	// Speakers is who spoke when; its Label gives segments and words their speakers.
+	Speakers = speakers.Result
 	// A Guard is a measure against text that was not spoken.
 	Guard = asr.Guard
 )
@@ -117,6 +143,15 @@ func GuardNamed(name string) (Guard, bool) { return asr.GuardNamed(name) }
 // name, or "" for what is neither.
 func LanguageName(s string) string { return asr.LanguageName(asr.LanguageCode(s)) }
 
+// CapabilityDiarize is of recognisers that can tell who speaks.
+const CapabilityDiarize = "diarization"
+
+// A Diarization asks who speaks, of a model with CapabilityDiarize.
+type Diarization struct {
+	SpeakerOptions
+	Speakers Speakers // filled in after the last segment
+}
+
 // A TranscribeRequest is audio to be written down.
 type TranscribeRequest struct {
 	Source Source
@@ -124,5 +159,6 @@ type TranscribeRequest struct {
 
 	Temperature *float64 // above 0: the first of the ladder, in place of Temperatures
 	AllSound    bool     // also what no detector takes for speech
+	Diarize     *Diarization
 	KeepAlive   *time.Duration
 }

@@ -29,9 +29,10 @@ type ModelStats struct {
 	Model string
 	Kind  Kind
 
-	Waiting int // requests queued
-	Running int // sequences in the batch; requests that are worked on where there is none
-	Slots   int // sequences the batch has room for; 0 of models that make no text
+	Waiting    int // requests queued, but for those in the background
+	Background int // and those: lines of batches
+	Running    int // sequences in the batch; requests that are worked on where there is none
+	Slots      int // sequences the batch has room for; 0 of models that make no text
 
 	Blocks     int // KV blocks in the pool; 0 where requests share no cache
 	BlocksUsed int // of them held by running sequences

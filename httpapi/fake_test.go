@@ -181,14 +181,25 @@ func (f *fake) Phonemize(_ context.Context, r engine.PhonemizeRequest) ([]engine
 // fakeRate is the sample rate of the fake's voices.
 const fakeRate = 24000
 
-// Speak makes 0.1 s of sound a word, a chunk for every sentence.
+// Speak makes 0.1 s of sound a word, a chunk for every sentence, or for what has come.
 func (f *fake) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
 	f.spoken.Store(&r)
 	return func(yield func(engine.Speech, error) bool) {
 		f.running.Add(1)
 		defer f.running.Add(-1)
 		at, seconds := 0, 0.0
-		for at < len(r.Text) {
+		for at < len(r.Text) || r.More != nil {
+			if r.More != nil {
+				m, err := r.More(ctx)
+				if err == io.EOF {
+					return
+				}
+				if err != nil {
+					yield(engine.Speech{}, err)
+					return
+				}
+				r.Text += m.Text
+			}
 			s := engine.Speech{Rate: fakeRate}
 			s.Start, s.End = at, len(r.Text)
 			if i := strings.IndexByte(r.Text[at:], '.'); i >= 0 {

@@ -58,6 +58,7 @@ const (
 	DefaultRealtimeEvents   = server.DefaultRealtimeEvents
 	DefaultRealtimeItems    = server.DefaultRealtimeItems
 	DefaultRealtimeAudio    = server.DefaultRealtimeAudio
+	DefaultRealtimeStep     = server.DefaultRealtimeStep
 	DefaultRealtimeIdle     = server.DefaultRealtimeIdle
 	DefaultRealtimeTotal    = server.DefaultRealtimeTotal
 

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"slices"
+
 	"quern/httpapi/internal/anthropic"
 	"quern/httpapi/internal/cohere"
 	"quern/httpapi/internal/eleven"
@@ -9,6 +11,7 @@ import (
 	"quern/httpapi/internal/openai"
 	"quern/httpapi/internal/realtime"
 	"quern/httpapi/internal/responses"
+	"quern/httpapi/internal/scribe"
 	"quern/httpapi/internal/server"
 	"quern/httpapi/internal/vllm"
 )
@@ -29,7 +32,7 @@ func dialects(a *server.API) []server.Dialect {
 		{Routes: vllm.Routes(a)},
 		{Routes: anthropic.Routes(a), Fail: anthropic.Fail},
 		{Routes: ollama.Routes(a), Fail: ollama.Fail},
-		{Routes: append(eleven.Routes(a), server.Route{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}),
+		{Routes: slices.Concat(eleven.Routes(a), scribe.Routes(a), []server.Route{{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}}),
 			Fail: eleven.Fail, Prefix: eleven.Prefix},
 	}
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real programs against a server: LangChain, LlamaIndex, Mastra, Continue's adapters, an MCP
 # server's tools, the SDKs of Vercel, Anthropic, Ollama and OpenAI for responses, in JavaScript
-# and Go, and what llama-server's clients ask (bench/clients), and the SDKs of OpenAI and
+# and Go, ElevenLabs' WebSockets, and what llama-server's clients ask (bench/clients), and the SDKs of OpenAI and
 # ElevenLabs (../shared/clients, where that is).
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
@@ -37,6 +37,7 @@ checks 11 ollama.mjs
 checks 23 responses.mjs
 checks 10 batches.mjs
 checks 8 llamaindex.mjs
+checks 8 elevenlabs.mjs
 checks 7 mastra.mjs
 checks 10 mcp.mjs
 checks 13 continue.mjs

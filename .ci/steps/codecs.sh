@@ -3,11 +3,11 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 missing=
-for tool in ffmpeg mpg123 opusenc oggdec flac lame; do
+for tool in ffmpeg mpg123 opusenc oggdec flac lame faad; do
   command -v "$tool" >/dev/null || missing=1
 done
 if [ -n "$missing" ]; then
-  install ffmpeg mpg123 opus-tools vorbis-tools flac lame
+  install ffmpeg mpg123 opus-tools vorbis-tools flac lame faad
 fi
 go test -count=1 ./codecs/...
 if [ -d ../shared/fixtures/audio ]; then go run ./bench/codecs -check -speed=false; fi

@@ -10,8 +10,8 @@ packages=$(printf '%s\n' $named $tagged | grep -E '^(kernels|formats|engine|http
 for target in linux/arm64 darwin/arm64 windows/amd64; do
   echo "$target"
   export CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/}
-  go build -o "$scratch/" ./cmd/quern
-  go vet $(go list -e -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' $packages)
+  go build -trimpath -o "$scratch/" ./cmd/quern
+  go vet -trimpath $(go list -e -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' $packages)
 done
 unset CGO_ENABLED GOOS GOARCH
 echo js/wasm

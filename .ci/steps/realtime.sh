@@ -9,7 +9,7 @@ start_server
 cp -r bench/realtime "$scratch/realtime"
 (cd "$scratch/realtime" && npm_install)
 want=6 ear=
-if [ -d "$fixtures" ]; then want=8 ear=1; fi
+if [ -d "$fixtures" ]; then want=10 ear=1; fi
 (cd "$scratch/realtime" && BASE_URL=$base API_KEY=$key EAR=$ear AUDIO=$fixtures/whisper/jfk.wav node realtime.mjs) | tee "$scratch/checks" || fail "a check failed"
 grep -q "^$want passed, 0 failed" "$scratch/checks" || fail "not all of the $want checks passed"
 if [ -n "$ear" ]; then

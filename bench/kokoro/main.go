@@ -3,6 +3,9 @@
 // can be measured on it without a download. Run it from the root of the repository:
 //
 //	go run ./bench/kokoro -o /tmp/kokoro-random
+//
+// With -first it measures what is computed until the first sound of an answer is there, and
+// how clean the joins of utterances are.
 package main
 
 import (
@@ -28,8 +31,15 @@ var voices = []string{"af_bella", "af_nicole", "af_sarah", "af_sky", "am_adam", 
 func main() {
 	like := flag.String("like", "engine/tts/kokoro/testdata/kokoro-tiny.safetensors", "the small model whose tensors are made large, a `file`")
 	out := flag.String("o", "", "`folder` to write")
+	dir := flag.String("first", "", "measure the first chunk of answers by the model in this `folder`")
+	n := flag.Int("threads", 2, "threads of -first")
+	runs := flag.Int("runs", 5, "runs of -first, of which the median counts")
 	flag.Parse()
-	if err := run(*like, *out); err != nil {
+	do := func() error { return run(*like, *out) }
+	if *dir != "" {
+		do = func() error { return first(*dir, *n, *runs, os.Stdout) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "kokoro:", err)
 		os.Exit(1)
 	}

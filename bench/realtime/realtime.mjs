@@ -174,6 +174,7 @@ if (process.env.EAR) {
     for (let at = 0; at < pcm.length; at += 9600) c.send({ type: 'input_audio_buffer.append', audio: pcm.subarray(at, at + 9600).toString('base64') });
     c.send({ type: 'input_audio_buffer.append', audio: Buffer.alloc(48000).toString('base64') });
   };
+  const deltas = (c) => c.seen.filter((e) => e.type === 'conversation.item.input_audio_transcription.delta').map((e) => e.delta).join('');
   const transcription = process.env.EAR_MODEL ? { model: process.env.EAR_MODEL } : {};
 
   await t('voice to voice', async () => {
@@ -204,6 +205,44 @@ if (process.env.EAR) {
     c.send({ type: 'input_audio_buffer.commit' });
     const { transcript, usage } = await c.next('conversation.item.input_audio_transcription.completed');
     want(transcript.length > 0 && usage.type === 'duration', transcript);
+    want(deltas(c) === transcript, 'the deltas are not the transcript');
+    c.close();
+  });
+
+  await t('live transcription', async () => {
+    const secret = await client.realtime.clientSecrets.create({
+      session: { type: 'transcription', audio: { input: { transcription: { ...transcription, delay: 'minimal' }, turn_detection: null } }, include: ['item.input_audio_transcription.logprobs'] },
+    });
+    want(secret.session.type === 'transcription', JSON.stringify(secret));
+    const c = open(new OpenAIRealtimeWS({ intent: 'transcription', options }, new OpenAI({ baseURL: client.baseURL, apiKey: secret.value })));
+    await c.next('session.created');
+    // Half a second at a time, until text has settled.
+    for (let at = 0, n = 0; !deltas(c) && n < 60; at = (at + 24000) % pcm.length, n++) {
+      c.send({ type: 'input_audio_buffer.append', audio: pcm.subarray(at, at + 24000).toString('base64') });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    const early = deltas(c);
+    want(early.length > 0, 'no text while the turn goes on');
+    c.send({ type: 'input_audio_buffer.commit' });
+    const { item_id } = await c.next('input_audio_buffer.committed');
+    const { transcript, logprobs } = await c.next('conversation.item.input_audio_transcription.completed');
+    want(deltas(c) === transcript && transcript.startsWith(early), `${deltas(c)}\n${transcript}`);
+    want(c.seen.filter((e) => e.item_id).every((e) => e.item_id === item_id), 'another item');
+    want(logprobs.length > 0, 'no logprobs');
+    c.close();
+  });
+
+  await t('beta transcription session', async () => {
+    const made = await client.beta.realtime.transcriptionSessions.create({ input_audio_format: 'pcm16', turn_detection: null, input_audio_transcription: transcription });
+    want(made.client_secret.value.startsWith('ek_') && made.input_audio_format === 'pcm16' && made.turn_detection === null, JSON.stringify(made));
+    const c = open(new BetaRealtimeWS({ model, options }, new OpenAI({ baseURL: client.baseURL, apiKey: made.client_secret.value })));
+    await c.next('transcription_session.created');
+    c.send({ type: 'transcription_session.update', session: { include: ['item.input_audio_transcription.logprobs'] } });
+    await c.next('transcription_session.updated');
+    speak(c);
+    c.send({ type: 'input_audio_buffer.commit' });
+    const { transcript } = await c.next('conversation.item.input_audio_transcription.completed');
+    want(deltas(c) === transcript && transcript.length > 0, transcript);
     c.close();
   });
 }

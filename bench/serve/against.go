@@ -38,9 +38,9 @@ type contest struct {
 type heat struct {
 	tokens   int
 	took     time.Duration
-	first    []time.Duration
-	gaps     []time.Duration // while no long prompt is read
-	during   []time.Duration // while one is
+	first    map[int][]time.Duration // by the prompt's tokens
+	gaps     []time.Duration         // while no long prompt is read
+	during   []time.Duration         // while one is
 	problems []string
 }
 
@@ -71,7 +71,7 @@ func (h *heat) speed() float64 { return float64(h.tokens) / h.took.Seconds() }
 
 // run puts one load on one server. The same round has the same prompts and arrivals at all.
 func (c *contest) run(ctx context.Context, client *http.Client, url string, streams int, round uint64) heat {
-	var h heat
+	h := heat{first: map[int][]time.Duration{}}
 	var mu sync.Mutex
 	var long span
 	random := rand.New(rand.NewPCG(uint64(streams), round))
@@ -124,7 +124,7 @@ func (c *contest) run(ctx context.Context, client *http.Client, url string, stre
 					h.problems = append(h.problems, err.Error())
 				} else if len(times) > 0 {
 					h.tokens += tokens
-					h.first = append(h.first, times[0].Sub(sent))
+					h.first[len(prompt)] = append(h.first[len(prompt)], times[0].Sub(sent))
 					replies = append(replies, times)
 				}
 				mu.Unlock()

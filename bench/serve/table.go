@@ -22,8 +22,13 @@ func (c *contest) table(out io.Writer, heats [][][]heat) (err error) {
 	prompts := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(c.prompts)), " and "), "[]")
 	must.Get(fmt.Fprintf(out, "Prompts of %s tokens, replies of %d; %s; %d rounds of %v, interleaved. Times in ms: median, 99th percentile.\n\n",
 		prompts, c.maxTokens, arrivals, c.rounds, c.length))
-	head := "| streams | server | tokens/s | first token p50 | p99 | between tokens p50 | p99 |"
-	rule := "|---:|---|---:|---:|---:|---:|---:|"
+	head, rule := "| streams | server | tokens/s |", "|---:|---|---:|"
+	for _, n := range c.prompts {
+		head += fmt.Sprintf(" first token of %d p50 | p99 |", n)
+		rule += "---:|---:|"
+	}
+	head += " between tokens p50 | p99 |"
+	rule += "---:|---:|"
 	if c.long > 0 {
 		head += fmt.Sprintf(" while %d tokens are read p50 | p99 |", c.long)
 		rule += "---:|---:|"
@@ -33,14 +38,21 @@ func (c *contest) table(out io.Writer, heats [][][]heat) (err error) {
 		for k, name := range c.names {
 			speeds := stat.Values(heats[i][k], func(h heat) float64 { return h.speed() })
 			cell := fmt.Sprintf("%.1f (%.1f to %.1f)", stat.Median(speeds), speeds[0], speeds[len(speeds)-1])
-			var all heat
+			all := heat{first: map[int][]time.Duration{}}
 			for _, h := range heats[i][k] {
-				all.first = append(all.first, h.first...)
+				for n, list := range h.first {
+					all.first[n] = append(all.first[n], list...)
+				}
 				all.gaps = append(all.gaps, h.gaps...)
 				all.during = append(all.during, h.during...)
 			}
-			first, gaps := percentiles(all.first), percentiles(all.gaps)
-			row := fmt.Sprintf("| %d | %s | %s | %.0f | %.0f | %.0f | %.0f |", streams, name, cell, first[0], first[2], gaps[0], gaps[2])
+			row := fmt.Sprintf("| %d | %s | %s |", streams, name, cell)
+			for _, n := range c.prompts {
+				first := percentiles(all.first[n])
+				row += fmt.Sprintf(" %.0f | %.0f |", first[0], first[2])
+			}
+			gaps := percentiles(all.gaps)
+			row += fmt.Sprintf(" %.0f | %.0f |", gaps[0], gaps[2])
 			if c.long > 0 {
 				during := percentiles(all.during)
 				row += fmt.Sprintf(" %.0f | %.0f |", during[0], during[2])

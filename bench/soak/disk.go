@@ -22,16 +22,14 @@ import (
 
 // disk runs itself again where it may mount a file system that nobody else sees.
 func disk(ctx context.Context, o *options) (string, error) {
-	const inside = "SOAK_DISK"
-	if os.Getenv(inside) != "" {
+	if o.mounts {
 		return full(ctx, o)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, self, os.Args[1:]...)
-	cmd.Env = append(os.Environ(), inside+"=1")
+	cmd := exec.CommandContext(ctx, self, "-quern", o.quern, "disk", "-mounts", fmt.Sprintf("-must=%v", o.must))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {

@@ -30,6 +30,7 @@ type options struct {
 	ready      time.Duration
 	ratio      float64
 	must       bool
+	mounts     bool
 }
 
 // A fault is what is done to a server. do returns what is worth telling.
@@ -44,6 +45,7 @@ var faults = []fault{
 	{"slow", "clients that do not read are dropped; others' answers come", slow},
 	{"disk", "a full disk: uploads, batches and pulls get 507, chats go on, and so does all when there is room", disk},
 	{"memory", "a control group with little memory: requests are refused, the process is not killed", memory},
+	{"clock", "the clock jumps by an hour, forwards and back: nothing times out, no batch expires, no file goes", clock},
 	{"vanish", "clients that vanish without a word are given up within 75 s", vanish},
 }
 
@@ -73,6 +75,7 @@ func main() {
 	own.DurationVar(&o.ready, "ready", time.Second, "of kill: longest way back")
 	own.Float64Var(&o.ratio, "ratio", 0, "of slow: fail where others' p95 is so many times that beside clients that read; 0 only tells")
 	own.BoolVar(&o.must, "must", false, "fail where this machine does not allow the fault")
+	own.BoolVar(&o.mounts, "mounts", false, "of disk: it has mounts of its own already, and may make one")
 	_ = own.Parse(flag.Args()[1:]) // it exits by itself
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

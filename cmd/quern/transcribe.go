@@ -21,7 +21,11 @@ import (
 
 type transcribeOptions struct {
 	model, language, prompt, format, target string
-	words, translate, chunked               bool
+	words, translate, chunked, live         bool
+	speakers                                bool
+	count                                   int // of speakers
+	raw                                     string
+	step                                    float64
 	keywords, without                       []string
 	beams                                   int
 	guards                                  engine.Guard // of without
@@ -34,10 +38,18 @@ func (a *app) transcribeCmd() *cobra.Command {
 		Short: "Write down what is said in audio files",
 		Long: `Writes down what is said in audio or video files of any common format. "-" is
 standard input. Text comes out as soon as it is final; --format srt and vtt make
-subtitles, json everything that is known. Of audio that is cut short what is there is
-written down, and a warning says how much that is.`,
+subtitles, json everything that is known, whisperx what whisperX writes. Of audio that is
+cut short what is there is written down, and a warning says how much that is.
+
+--live writes down sound that is still being made, from a pipe, while it comes: text as
+soon as it no longer changes, a line for each piece between pauses. It decodes more than
+once what is being said, so it takes more work than a file does. The first interrupt ends
+the sound, and what was said before it is written down.`,
 		Example: `  quern transcribe --model whisper-base talk.mp3
-  quern transcribe --model whisper-base --format srt film.mp4 > film.srt`,
+  quern transcribe --model whisper-base --format srt film.mp4 > film.srt
+  quern transcribe -m whisper-base --speakers --segmentation seg.onnx --embedding emb.onnx a.mp3
+  ffmpeg -loglevel error -f pulse -i default -f wav - | quern transcribe --live -
+  arecord -f S16_LE -r 16000 -t raw | quern transcribe --live --raw pcm_16000 -`,
 		Args: someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.transcribe(cmd, args, o) },
 	}
@@ -47,29 +59,48 @@ written down, and a warning says how much that is.`,
 	f.StringVar(&o.prompt, "prompt", "", "`text` that shows names and style")
 	f.StringSliceVar(&o.keywords, "keywords", nil, "`words` that may occur")
 	f.IntVar(&o.beams, "beams", 1, "`number` of hypotheses kept side by side, at most 10: slower, a little better")
-	f.StringVar(&o.format, "format", "text", "`name`: text, srt, vtt or json")
+	f.StringVar(&o.format, "format", "text", "`name`: text, srt, vtt, json or whisperx")
 	f.BoolVar(&o.words, "words", false, "with --format json: times of words")
+	f.BoolVar(&o.speakers, "speakers", false, "tell who says what, with the networks of --segmentation and --embedding; text comes when the file has ended")
+	f.IntVar(&o.count, "num-speakers", 0, "with --speakers: the `number` there are (default found out)")
 	f.BoolVar(&o.translate, "translate", false, "translate to English")
 	f.StringVar(&o.target, "to", "", "translate to this language, a `code` or English name (Canary; the others know English at most)")
 	f.BoolVar(&o.chunked, "chunked", false, "cut at silences and decode pieces side by side: faster, text a little different")
 	f.StringSliceVar(&o.without, "without", nil, "leave out these `guards` against made-up text: "+strings.Join(engine.GuardNames(), ", "))
+	f.BoolVar(&o.live, "live", false, "write down sound that is still coming, as - from a pipe")
+	f.Float64Var(&o.step, "step", 1, "with --live: `seconds` of new sound before what is being said is decoded again")
+	f.StringVar(&o.raw, "raw", "", "the audio is samples without a header, one channel: pcm_`RATE` (16 bits, little-endian, 8000 to 48000), ulaw_8000 or alaw_8000")
 	settings.Group(f, "model", settings.Models)
 	settings.AddFlags(cmd)
 	return cmd
 }
 
 // transcriptFormats are what --format takes.
-var transcriptFormats = []string{"text", "srt", "vtt", "json"}
+var transcriptFormats = []string{"text", "srt", "vtt", "json", "whisperx"}
 
 // check validates what needs no model.
 func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 	if !slices.Contains(transcriptFormats, o.format) {
 		return usageError{fmt.Errorf("--format must be one of %s, got %q", strings.Join(transcriptFormats, ", "), o.format)}
 	}
+	if err := o.checkLive(cmd, files); err != nil {
+		return err
+	}
+	if o.raw != "" {
+		if _, err := codecs.RawByName(o.raw); err != nil {
+			return usageError{fmt.Errorf("--raw %w", err)}
+		}
+	}
 	if o.format != "json" {
 		if err := idle(cmd, "only --format json has words", "words"); err != nil {
 			return err
 		}
+	}
+	if o.count != 0 && !o.speakers {
+		return usageError{errors.New("--num-speakers needs --speakers")}
+	}
+	if o.count < 0 || o.count > mostSpeakers {
+		return usageError{fmt.Errorf("--num-speakers must be between 1 and %d, got %d", mostSpeakers, o.count)}
 	}
 	if len(files) > 1 && (o.format == "srt" || o.format == "vtt") {
 		return usageError{fmt.Errorf("--format %s takes one file at a time: two in a row are no subtitles", o.format)}
@@ -124,6 +155,9 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	}
 	defer e.Close()
 	defer lease.Release()
+	if o.live {
+		return a.transcribeLive(ctx, e, lease, files[0], o)
+	}
 	if len(files) == 1 {
 		return a.transcribeFile(ctx, lease, files[0], false, o)
 	}
@@ -162,7 +196,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		defer f.Close()
 		in = f
 	}
-	sound, err := codecs.Open(in, codecs.Options{})
+	sound, err := o.open(in)
 	if err != nil {
 		return err
 	}
@@ -178,22 +212,24 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	if several && o.format == "text" {
 		fmt.Fprintf(out, "%s:\n", file)
 	}
+	var who *engine.Diarization
+	if o.speakers {
+		who = &engine.Diarization{}
+		who.Min, who.Max = o.count, o.count
+	}
 	source := &countedSource{src: mono, tell: func(heard int) {
 		if all := sound.Duration().Seconds(); all > 0 {
 			bar.Update(filepath.Base(file), float64(heard)/hearingRate/all)
 		}
 	}}
-	for s, err := range l.Transcribe(ctx, engine.TranscribeRequest{
-		Source: source, TranscribeOptions: engine.TranscribeOptions{
-			Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Target: o.target, Words: o.words,
-			Beams: o.beams, Chunked: o.chunked, Without: o.guards, Info: &known,
-		},
-	}) {
+	request := engine.TranscribeRequest{Source: source, TranscribeOptions: o.request(), Diarize: who}
+	request.Info = &known
+	for s, err := range l.Transcribe(ctx, request) {
 		if err != nil {
 			return err
 		}
 		segments = append(segments, s)
-		if o.format == "text" {
+		if o.format == "text" && who == nil {
 			a.status().Clear() // the text may go to the same terminal
 			fmt.Fprintln(out, strings.TrimSpace(s.Text))
 			if err := out.Flush(); err != nil {
@@ -205,17 +241,36 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	if err := a.heard(name, sound, segments); err != nil {
 		return err
 	}
-	switch o.format {
-	case "srt":
-		fmt.Fprint(out, transcript.SRT(segments))
-	case "vtt":
-		fmt.Fprint(out, transcript.VTT(segments))
-	case "json":
-		if err := writeJSON(out, transcript.New(segments, known).Verbose(o.translate, true, o.words)); err != nil {
-			return err
-		}
+	var found *engine.Speakers
+	if who != nil {
+		found = &who.Speakers
 	}
-	return out.Flush()
+	t := transcript.New(segments, known, found)
+	switch o.format {
+	case "text":
+		if who != nil {
+			for _, s := range t.Spoken() {
+				fmt.Fprintln(out, strings.TrimSpace(s.Text))
+			}
+		}
+	case "srt":
+		fmt.Fprint(out, transcript.SRT(t.Spoken()))
+	case "vtt":
+		fmt.Fprint(out, transcript.VTT(t.Spoken()))
+	case "json":
+		err = writeJSON(out, t.Verbose(o.translate, true, o.words))
+	case "whisperx":
+		err = writeJSON(out, t.WhisperX())
+	}
+	return errors.Join(err, out.Flush())
+}
+
+// request is what the recogniser is asked for.
+func (o *transcribeOptions) request() engine.TranscribeOptions {
+	return engine.TranscribeOptions{
+		Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Target: o.target, Words: o.words || o.format == "whisperx",
+		Beams: o.beams, Chunked: o.chunked, Without: o.guards,
+	}
 }
 
 // heard warns of audio that ends before its time. That nothing was heard in what is
@@ -231,6 +286,9 @@ func (a *app) heard(name string, sound *codecs.Stream, segments []engine.Segment
 	fmt.Fprintf(a.err, "quern: %s: %s\n", name, told)
 	return nil
 }
+
+// mostSpeakers bounds --num-speakers, as the API does num_speakers.
+const mostSpeakers = 32
 
 // hearingRate is what recognisers listen at, in Hz.
 const hearingRate = 16000

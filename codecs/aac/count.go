@@ -23,7 +23,7 @@ const beyond = 4
 
 // count sets bits to what the values q cost under each codebook, and returns the least. m
 // is the largest of their magnitudes.
-func (t *words) count(q, sizes []int16, m int, bits *[12]uint16) uint16 {
+func (w *words) count(q, sizes []int16, m int, bits *[12]uint16) uint16 {
 	for b := range bits {
 		bits[b] = tooDear
 	}
@@ -38,7 +38,7 @@ func (t *words) count(q, sizes []int16, m int, bits *[12]uint16) uint16 {
 		if shape.signed {
 			v = q
 		}
-		bits[b] = uint16(min(t.cost[b-1].of(v, shape), tooDear))
+		bits[b] = uint16(min(w.cost[b-1].of(v, shape), tooDear))
 		least = min(least, bits[b])
 	}
 	return least

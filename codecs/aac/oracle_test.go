@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -149,5 +150,31 @@ func TestSpeech(t *testing.T) {
 				t.Errorf("segmental SNR %.1f dB, ffmpeg's encoder has %.1f", ours, peer)
 			}
 		})
+	}
+}
+
+// FAAD2 shares no code with ffmpeg. It makes of our streams what ours makes, but that it
+// leaves out the first unit.
+func TestAgainstFAAD(t *testing.T) {
+	for channels := 1; channels <= 2; channels++ { // at 44.1 kHz it does not guess at SBR
+		const rate = 44100
+		stream := encode(t, plucked(rate, rate, channels), rate, channels, 64000*channels)
+		path := filepath.Join(t.TempDir(), "x.aac")
+		audiotest.WriteFile(t, path, stream)
+		theirs := audiotest.Reference(t, "faad", "-q", "-w", "-b", "4", "-f", "2", path)
+		ours, _ := decode(t, stream)
+		ours = ours[maxFrame*channels:]
+		if len(theirs) == 2*len(ours) { // it doubles a channel that could be parametric stereo
+			for i := range ours {
+				theirs[i] = theirs[2*i]
+			}
+			theirs = theirs[:len(ours)]
+		}
+		if len(theirs) != len(ours) {
+			t.Fatalf("%d channels: FAAD has %d values, want %d", channels, len(theirs), len(ours))
+		}
+		if db := ratio(theirs, ours); !(db > 100) {
+			t.Errorf("%d channels: %.1f dB from FAAD", channels, db)
+		}
 	}
 }

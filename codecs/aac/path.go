@@ -1,6 +1,9 @@
 package aac
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A path is the search for the scalefactors of a spectrum. What a part costs depends on
 // the scalefactor before, of which a difference is coded: so the best way to every
@@ -53,36 +56,11 @@ func (s *coding) choose(w *words, level int) int {
 				if t.largest == 0 {
 					break
 				}
-				least, from := float32(math.Inf(1)), int16(-1)
-				for _, at := range f.live {
-					bits := float32(1)
-					if at != unset {
-						d := scale - int(at) + 60
-						if uint(d) > 120 {
-							continue
-						}
-						bits = float32(w.scale[d].n)
-					}
-					if c := f.cost[at] + bits; c < least {
-						least, from = c, at
-					}
+				c := float32(t.least) + t.noise*price
+				if before, from := f.reach(w, scale); from >= 0 && f.arrive(scale, c+before) {
+					back[scale] = step{from, true}
+					low = min(low, c+before)
 				}
-				if from < 0 {
-					continue
-				}
-				least += float32(t.least) + t.noise*price
-				here := int16(scale)
-				known := false
-				for _, at := range f.then {
-					known = known || at == here
-				}
-				if !known {
-					f.then = append(f.then, here)
-				} else if f.next[here] <= least {
-					continue
-				}
-				f.next[here], back[here] = least, step{from, true}
-				low = min(low, least)
 			}
 		}
 		// What is dearer than the best way and any difference is no part of the best.
@@ -101,6 +79,38 @@ func (s *coding) choose(w *words, level int) int {
 		}
 	}
 	return s.follow(w, best)
+}
+
+// reach returns the least cost of a way to a scalefactor, with the bits of the difference,
+// and where it comes from; -1 if no difference is small enough.
+func (f *path) reach(w *words, scale int) (least float32, from int16) {
+	least, from = float32(math.Inf(1)), -1
+	for _, at := range f.live {
+		bits := float32(1)
+		if at != unset {
+			d := scale - int(at) + 60
+			if uint(d) >= uint(len(w.scale)) {
+				continue
+			}
+			bits = float32(w.scale[d].n)
+		}
+		if c := f.cost[at] + bits; c < least {
+			least, from = c, at
+		}
+	}
+	return least, from
+}
+
+// arrive adds a way to a scalefactor, and reports whether it is the best there is.
+func (f *path) arrive(scale int, cost float32) bool {
+	here := int16(scale)
+	if !slices.Contains(f.then, here) {
+		f.then = append(f.then, here)
+	} else if f.next[here] <= cost {
+		return false
+	}
+	f.next[here] = cost
+	return true
 }
 
 // follow takes the way back from a scalefactor, and returns the bits of scalefactors.

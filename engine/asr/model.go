@@ -226,6 +226,10 @@ func (m *Model) Close() error {
 // Multilingual reports whether the model knows languages beside English.
 func (m *Model) Multilingual() bool { return m.special.multilingual() }
 
+// TimesWords reports whether the model tells times of words, which its decoder's attention
+// shows.
+func (m *Model) TimesWords() bool { return m.params != nil }
+
 // Translates reports whether the model translates to English.
 func (m *Model) Translates() bool {
 	return m.Multilingual() && !m.config.turbo() && !m.config.distilled()

@@ -113,6 +113,9 @@ type Options struct {
 	// Chunked decodes pieces of up to 30 s, cut in pauses, for
 	// themselves and several at a time: faster, and a little different.
 	Chunked bool
+	// Pauses has models that tell no times of words within a window cut windows at every
+	// pause that is a second after the last, so that a segment has one speaker more often.
+	Pauses bool
 
 	// Detector tells speech from other sound; nil is EnergyDetector.
 	Detector vad.Detector
@@ -156,6 +159,8 @@ type Segment struct {
 	Words    []Word         // with Options.Words
 	Logprobs []TokenLogprob // with Options.Logprobs, of the text's tokens
 	Language string         // code
+	Speaker  int            // who says it, from 1; 0 is not known
+	Overlap  bool           // others speak meanwhile, for half of it at least
 	// Repaired says that GuardRepeats cut the text.
 	Repaired bool
 }
@@ -186,7 +191,33 @@ type Word struct {
 	Text        string // with the space before it
 	Start, End  float64
 	Probability float64
+	Speaker     int  // as of Segment
+	Overlap     bool // as of Segment
 	tokens      []token.ID
+}
+
+// Cut returns the parts of s before word k and from it on, where 0 < k < len(s.Words).
+// Tokens are divided where words have theirs, and else stay with the first part.
+func (s Segment) Cut(k int) (before, after Segment) {
+	before, after = s, s
+	before.Words, after.Words = s.Words[:k:k], s.Words[k:]
+	before.Text, after.Text, after.Tokens, after.Logprobs = "", "", nil, nil
+	var tokens []token.ID
+	for _, w := range before.Words {
+		before.Text += w.Text
+		tokens = append(tokens, w.tokens...)
+	}
+	for _, w := range after.Words {
+		after.Text += w.Text
+		after.Tokens = append(after.Tokens, w.tokens...)
+	}
+	if len(after.Tokens) > 0 {
+		before.Tokens = tokens
+	}
+	before.End = before.Words[k-1].End
+	after.Start = max(before.End, after.Words[0].Start)
+	after.End = max(after.Start, s.End)
+	return before, after
 }
 
 // A TokenLogprob is a token of a text with its log-probability.

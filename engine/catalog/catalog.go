@@ -389,5 +389,8 @@ func (n *Entry) Info() engine.ModelInfo {
 	a := n.About()
 	i := a.ModelInfo
 	i.ID, i.Capabilities = n.ID, slices.DeleteFunc(slices.Clone(capabilities[a.Kind]), func(c string) bool { return c == a.Lacks })
+	if a.Kind == engine.KindTranscription && n.Options.Diarize != (engine.Diarizer{}) {
+		i.Capabilities = append(i.Capabilities, engine.CapabilityDiarize)
+	}
 	return i
 }

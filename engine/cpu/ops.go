@@ -28,6 +28,8 @@ var ops = index(
 	on((*exec).add),
 	on((*exec).scale),
 	on((*exec).softCap),
+	on((*exec).clamp),
+	on((*exec).xielu),
 	on((*exec).activate),
 	on((*exec).gate),
 	on((*exec).weigh),
@@ -83,12 +85,7 @@ func (e *exec) bind(s graph.Step) error {
 func (e *exec) rmsNorm(op graph.RMSNorm, s graph.Step) error {
 	w, x := e.vector(op.Weight), s.In[0]
 	if len(op.Weight.Shape) == 2 {
-		group := op.Weight.Shape[1]
-		e.byRow(s.Out, func(r0, r1 int) {
-			for at := r0 * len(w); at < r1*len(w); at += group {
-				vec.RMSNorm(e.floats(s.Out)[at:at+group], e.floats(x)[at:at+group], w[at%len(w):at%len(w)+group], op.Eps)
-			}
-		})
+		e.byGroup(s, op.Weight.Shape[1], func(dst, x []float32, at int) { vec.RMSNorm(dst, x, w[at:at+len(x)], op.Eps) })
 		return nil
 	}
 	e.byRow(s.Out, func(r0, r1 int) {
@@ -100,6 +97,10 @@ func (e *exec) rmsNorm(op graph.RMSNorm, s graph.Step) error {
 
 func (e *exec) layerNorm(op graph.LayerNorm, s graph.Step) error {
 	w, bias, x := e.vector(op.Weight), e.vector(op.Bias), s.In[0]
+	if len(op.Weight.Shape) == 2 {
+		e.byGroup(s, op.Weight.Shape[1], func(dst, x []float32, at int) { vec.LayerNorm(dst, x, w[at:at+len(x)], nil, op.Eps) })
+		return nil
+	}
 	e.byRow(s.Out, func(r0, r1 int) {
 		n := e.width(x)
 		vec.LayerNorm(e.floats(s.Out)[r0*n:r1*n], e.floats(x)[r0*n:r1*n], w, bias, op.Eps)
@@ -121,83 +122,13 @@ func (e *exec) add(_ graph.Add, s graph.Step) error {
 	return nil
 }
 
-func (e *exec) scale(op graph.Scale, s graph.Step) error {
-	e.pointwise(s, func(dst, x []float32) { vec.Scale(dst, x, op.By) })
-	return nil
-}
-
-func (e *exec) softCap(op graph.SoftCap, s graph.Step) error {
-	e.pointwise(s, func(dst, x []float32) { vec.SoftCap(dst, x, op.Limit) })
-	return nil
-}
-
-func (e *exec) activate(op graph.Activate, s graph.Step) error {
-	switch op.Act {
-	case graph.Sigmoid:
-		e.pointwise(s, vec.Sigmoid)
-		return nil
-	case graph.Tanh:
-		e.pointwise(s, vec.Tanh)
-		return nil
-	}
-	act, err := activation(op.Act)
-	if err != nil {
-		return err
-	}
-	e.pointwise(s, func(dst, x []float32) { act(dst, x, nil) })
-	return nil
-}
-
-func (e *exec) gate(op graph.Gate, s graph.Step) error {
-	act, err := activation(op.Act)
-	if err != nil {
-		return err
-	}
+// byGroup adds a step that does f for every group of so many values, which begins at
+// column at.
+func (e *exec) byGroup(s graph.Step, group int, f func(dst, x []float32, at int)) {
+	n := e.width(s.Out)
 	e.byRow(s.Out, func(r0, r1 int) {
-		n := e.width(s.Out)
-		for r := r0; r < r1; r++ { // row by row: see vec
-			act(e.floats(s.Out)[r*n:(r+1)*n], e.floats(s.In[0])[r*n:(r+1)*n], e.floats(s.In[1])[r*n:(r+1)*n])
-		}
-	})
-	return nil
-}
-
-func (e *exec) weigh(_ graph.Weigh, s graph.Step) error {
-	e.byRow(s.Out, func(r0, r1 int) {
-		n := e.width(s.Out)
-		vec.Weigh(e.floats(s.Out)[r0*n:r1*n], e.floats(s.In[0])[r0*n:r1*n], e.floats(s.In[1])[r0:r1])
-	})
-	return nil
-}
-
-// activation returns the kernel of a: it writes a(x) · up, and a nil up, where
-// a may stand alone, is ones.
-func activation(a graph.Act) (func(dst, x, up []float32), error) {
-	switch a {
-	case graph.SiLU:
-		return vec.SiLUGate, nil
-	case graph.GELU:
-		return vec.GELU, nil
-	case graph.GELUTanh:
-		return vec.GELUTanh, nil
-	case graph.SwiGLUClamped:
-		return vec.SwiGLUClamped, nil
-	case graph.Sigmoid:
-		return vec.SigmoidGate, nil
-	case graph.Product:
-		return vec.Multiply, nil
-	case graph.SquaredReLU:
-		return vec.SquaredReLU, nil
-	}
-	return nil, fmt.Errorf("cpu: no kernel for activation %v", a)
-}
-
-// pointwise adds a step that does f for every row.
-func (e *exec) pointwise(s graph.Step, f func(dst, x []float32)) {
-	e.byRow(s.Out, func(r0, r1 int) {
-		n := e.width(s.Out)
-		for r := r0; r < r1; r++ {
-			f(e.floats(s.Out)[r*n:(r+1)*n], e.floats(s.In[0])[r*n:(r+1)*n])
+		for at := r0 * n; at < r1*n; at += group {
+			f(e.floats(s.Out)[at:at+group], e.floats(s.In[0])[at:at+group], at%n)
 		}
 	})
 }
@@ -452,7 +383,11 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 		if _, ok := w.Type.Size(w.Shape[2]); !ok {
 			return matmul.Stack{}, fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", w.Shape[2], w.Name, w.Type)
 		}
-		return matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Step: w.Step, Bias: e.vector(bias)}, nil
+		s := matmul.Stack{Type: w.Type, Data: w.Data, Out: w.Shape[1], In: w.Shape[2], Step: w.Step, Bias: e.vector(bias)}
+		if k := e.copied[matrixOf(w)]; k != nil {
+			s.Interleaved = k.data
+		}
+		return s, nil
 	}
 	var gate matmul.Stack
 	if op.Gate != nil {

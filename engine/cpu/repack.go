@@ -28,14 +28,20 @@ type copied struct {
 }
 
 // A matrix is where weights lie in the model's file, and how they are cut into rows: tensors
-// may be parts of others.
+// may be parts of others. One of several experts is a stack of n.
 type matrix struct {
-	at      *byte
-	out, in int
+	at         *byte
+	n, out, in int
 }
 
 func matrixOf(t *weights.Tensor) matrix {
-	return matrix{unsafe.SliceData(t.Data), t.Shape[0], t.Shape[1]}
+	shape := t.Shape
+	m := matrix{at: unsafe.SliceData(t.Data), n: 1}
+	if len(shape) == 3 {
+		m.n, shape = shape[0], shape[1:]
+	}
+	m.out, m.in = shape[0], shape[1]
+	return m
 }
 
 // copies are the matrices that are interleaved. A model's Programs share them.
@@ -55,56 +61,77 @@ func (e *exec) repack(ctx context.Context, w graph.Watch) error {
 	c.Lock()
 	defer c.Unlock()
 	for _, s := range e.p.Steps {
-		l, ok := s.Op.(graph.Linear)
-		if !ok || len(l.Weight.Data) < leastRepacked {
-			continue
-		}
-		at := matrixOf(l.Weight)
-		if e.copied[at] != nil {
-			continue
-		}
-		k := c.of[at]
-		if k == nil {
-			var err error
-			if k, err = e.b.interleaved(ctx, l.Weight, w); err != nil {
-				return err
-			}
-			if k == nil {
+		for _, t := range multiplied(s.Op) {
+			if t == nil || len(t.Data) < leastRepacked {
 				continue
 			}
-			c.of[at] = k
+			at := matrixOf(t)
+			if e.copied[at] != nil {
+				continue
+			}
+			k := c.of[at]
+			if k == nil {
+				var err error
+				if k, err = e.b.interleaved(ctx, t, w); err != nil {
+					return err
+				}
+				if k == nil {
+					continue
+				}
+				c.of[at] = k
+			}
+			k.users++
+			e.copied[at] = k
 		}
-		k.users++
-		e.copied[at] = k
 	}
 	return nil
 }
 
-// interleaved copies the rows of t that matmul.Interleaves names, nil where there are none.
+// multiplied are the matrices of an op, nil among them.
+func multiplied(op any) []*weights.Tensor {
+	switch o := op.(type) {
+	case graph.Linear:
+		return []*weights.Tensor{o.Weight}
+	case graph.AdaptedLinear:
+		return []*weights.Tensor{o.Weight}
+	case graph.Experts:
+		return []*weights.Tensor{o.Gate, o.Up, o.Down}
+	}
+	return nil
+}
+
+// interleaved copies the rows of t that matmul.Interleaves names, of each matrix of a stack,
+// nil where there are none. What was copied is told of matrix by matrix, so that a stack is in
+// memory once and not twice.
 func (b *Backend) interleaved(ctx context.Context, t *weights.Tensor, w graph.Watch) (*copied, error) {
-	out, in := t.Shape[0], t.Shape[1]
-	rows := matmul.Interleaves(t.Type, out, in)
-	if rows == 0 {
-		return nil, nil
+	m := matrixOf(t)
+	rows := matmul.Interleaves(t.Type, m.out, m.in)
+	if rows == 0 || m.n > 1 && t.Made() {
+		return nil, nil // what was made is the process's own memory, which a mixture has twice then
 	}
-	row := len(t.Data) / out
-	data, free, err := offheap.Reserve(rows * row)
+	row := t.Size() / (m.n * m.out)
+	data, free, err := offheap.Reserve(m.n * rows * row)
 	if err != nil {
 		return nil, nil
 	}
-	err = b.Do(ctx, func(pool *threads.Pool, _ func()) {
-		pool.Run((rows+repackedChunk-1)/repackedChunk, &threads.Region{F: func(_, c int) {
-			from := c * repackedChunk
-			n := min(repackedChunk, rows-from)
-			dot.Interleave(t.Type, data[from*row:(from+n)*row], t.Data[from*row:(from+n)*row], n, in)
-		}})
-	})
-	if err != nil {
-		free()
-		return nil, err
-	}
-	if w.Copied != nil {
-		w.Copied(t.Data[:rows*row])
+	dst, step := data, max(m.out*row, t.Step)
+	for x := range m.n {
+		src := t.Data[x*step:][:rows*row]
+		err = b.Do(ctx, func(pool *threads.Pool, _ func()) {
+			pool.Run((rows+repackedChunk-1)/repackedChunk, &threads.Region{F: func(_, c int) {
+				from := c * repackedChunk
+				n := min(repackedChunk, rows-from)
+				dot.Interleave(t.Type, dst[from*row:(from+n)*row], src[from*row:(from+n)*row], n, m.in)
+			}})
+		})
+		if err != nil {
+			free()
+			return nil, err
+		}
+		if w.Copied != nil {
+			w.Copied(src)
+		}
+		dst = dst[rows*row:]
 	}
 	return &copied{data: data, free: free}, nil
 }

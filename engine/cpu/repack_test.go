@@ -100,6 +100,72 @@ func TestRepack(t *testing.T) {
 	}
 }
 
+// Experts' matrices are copied like others, also where those of two stacks lie by turns; not
+// those that were made, which would be in memory twice.
+func TestRepackExperts(t *testing.T) {
+	if matmul.Interleaves(quant.Q4_K, 16, 1024) == 0 {
+		t.Skip("this CPU multiplies no type faster in another order")
+	}
+	const n, in, ff = 3, 1024, 256
+	r := rand.New(rand.NewPCG(6, 6))
+	both := tensor(r, "both", quant.Q4_K, 2*n*ff, in)
+	size := len(both.Data) / (2 * n)
+	view := func(name string, at int) *weights.Tensor {
+		return &weights.Tensor{Name: name, Type: quant.Q4_K, Shape: []int{n, ff, in}, Data: both.Data[at : at+(2*n-1)*size], Step: 2 * size}
+	}
+	gate, up := view("gate", 0), view("up", size)
+	down := tensor(r, "down", quant.Q5_K, n*(in+3), ff)
+	down.Shape = []int{n, in + 3, ff}
+	made := &weights.Tensor{Name: "made", Type: down.Type, Shape: down.Shape}
+	made.Later(func(dst []byte) error { copy(dst, down.Data); return nil })
+	set := &weights.Set{}
+	set.Add(made)
+	if err := set.FillContext(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	exec := func(b *Backend, w graph.Watch, down *weights.Tensor) graph.Exec {
+		g := graph.NewBuilder(20, 20)
+		x := g.Embed(g.Tokens(), tensor(rand.New(rand.NewPCG(5, 5)), "embed", quant.F32, 11, in))
+		router := g.Linear(x, tensor(rand.New(rand.NewPCG(7, 7)), "router", quant.F32, n, in), nil)
+		y := g.Experts(x, router, graph.Experts{Gate: gate, Up: up, Down: down, Routing: graph.Routing{Used: 2}, Act: graph.SiLU})
+		p, err := g.Compile(g.Take(y, g.Wanted()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := b.Compile(t.Context(), p, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	plain := Open(2).InFileOrder()
+	defer plain.Close()
+	want := results(t, exec(plain, graph.Watch{}, down))
+	b := Open(2)
+	defer b.Close()
+	told := 0
+	e := exec(b, graph.Watch{Copied: func(data []byte) { told += len(data) }}, down)
+	row := len(down.Data) / (n * (in + 3))
+	if len(b.copies.of) != 3 || told != len(both.Data)+n*in*row {
+		t.Errorf("%d copies, told of %d bytes; want 3 and %d", len(b.copies.of), told, len(both.Data)+n*in*row)
+	}
+	if !slices.Equal(results(t, e), want) {
+		t.Error("results differ from those in file order")
+	}
+	of := exec(b, graph.Watch{}, made)
+	if len(b.copies.of) != 3 {
+		t.Errorf("%d copies with experts that were made, want those of the others", len(b.copies.of))
+	}
+	if !slices.Equal(results(t, of), want) {
+		t.Error("results of experts that were made differ")
+	}
+	e.Close()
+	of.Close()
+	if len(b.copies.of) != 0 {
+		t.Errorf("%d copies are left", len(b.copies.of))
+	}
+}
+
 // A load that is given up leaves no copies.
 func TestRepackCancelled(t *testing.T) {
 	whole, part := repacked()

@@ -204,6 +204,15 @@ func TestFamilies(t *testing.T) {
 		{"made/granitemoe/model.gguf", 1e-4},
 		{"made/glm4/model.gguf", 1e-4},
 		{"made/qwen3vlmoe/model.gguf", 1e-4},
+		{"made/smollm3/model.gguf", 2e-4},
+		{"made/internlm2/model.gguf", 1e-4},
+		{"made/minicpm/model.gguf", 1e-4},
+		{"made/exaone/model.gguf", 1e-4},
+		{"made/stablelm/model.gguf", 1e-4},
+		{"made/olmoe/model.gguf", 1e-4},
+		{"made/hunyuan-moe/model.gguf", 1e-4},
+		{"made/gpt2/model.gguf", 1e-4},
+		{"made/gptneox/model.gguf", 1e-4},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			_, m := load(t, tt.file)

@@ -52,6 +52,12 @@ var ops = index(
 		},
 	},
 	row[graph.LayerNorm]{
+		check: func(o graph.LayerNorm) error {
+			if len(o.Weight.Shape) != 1 {
+				return errors.New("cuda: no kernel for norms of groups")
+			}
+			return nil
+		},
 		weights: func(o graph.LayerNorm) []weightKey { return keys(vector(o.Weight), vector(o.Bias)) },
 		lower: func(o graph.LayerNorm, l lowering) {
 			l.byRow("layernorm", []uint64{l.x(0), l.vector(o.Weight), l.vector(o.Bias)}, f32(o.Eps))

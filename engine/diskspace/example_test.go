@@ -8,5 +8,6 @@ import (
 
 func ExampleFree() {
 	fmt.Println(diskspace.Free(".") != 0, diskspace.Free("no/such/folder"))
-	// Output: true -1
+	// Output:
+	// true -1
 }

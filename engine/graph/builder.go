@@ -196,6 +196,10 @@ func (b *Builder) Temper(x, positions Value, o Temper) Value { return b.apply(o,
 
 func (b *Builder) SoftCap(x Value, limit float32) Value { return b.apply(SoftCap{limit}, x) }
 
+func (b *Builder) Clamp(x Value, limit float32) Value { return b.apply(Clamp{limit}, x) }
+
+func (b *Builder) XIELU(x Value, o XIELU) Value { return b.apply(o, x) }
+
 func (b *Builder) Activate(x Value, act Act) Value { return b.apply(Activate{act}, x) }
 
 func (b *Builder) Gate(gate, up Value, act Act) Value { return b.apply(Gate{act}, gate, up) }

@@ -106,7 +106,7 @@ func randomOp(r *rand.Rand) Op {
 		Embed{matrix("e", 9, 8)}, Take{}, RMSNorm{matrix("n", 8), 1}, LayerNorm{matrix("n", 8), nil, 1},
 		Linear{matrix("w", 8, 8), nil}, Linear{matrix("w", 6, 8), nil}, Linear{matrix("w", 8, 6), nil}, Linear{matrix("w", 1, 8), nil},
 		AdaptedEmbed{Embed{matrix("e", 9, 8)}, []Change{{A: matrix("a", 9, 2), B: matrix("b", 2, 8)}}}, AdaptedLinear{Linear{matrix("w", 6, 8), nil}, []Change{{A: matrix("a", 2, 8), B: matrix("b", 2, 6)}}},
-		Bias{matrix("v", 8)}, Add{}, Scale{2}, SoftCap{2}, SoftCap{}, Activate{GELU}, Gate{SiLU}, Weigh{}, Temper{1, 2, 0}, Temper{},
+		Bias{matrix("v", 8)}, Add{}, Scale{2}, SoftCap{2}, SoftCap{}, Clamp{2}, Clamp{}, XIELU{Beta: 1}, XIELU{Beta: float32(math.NaN())}, Activate{GELU}, Gate{SiLU}, Weigh{}, Temper{1, 2, 0}, Temper{},
 		HeadLinear{matrix("hw", 2, 3, 4)}, HeadLinear{matrix("hw", 2, 4, 4)}, HeadCut{2, 1, 3}, HeadCut{2, 0, 4}, HeadCut{}, HeadJoin{2}, HeadJoin{},
 		ShortConv{Weight: matrix("sc", 8, 3)}, ShortConv{}, Mamba2{A: matrix("a", 2), D: matrix("a", 2), DtBias: matrix("a", 2), Head: 1, Groups: 1, State: 3}, Mamba2{},
 		Mamba1{A: matrix("a", 8, 8), D: matrix("d", 8)}, Mamba1{}, DeltaNet{A: matrix("a", 8), DtBias: matrix("a", 8), Heads: 8, KeyHeads: 1, Key: 0, Value: 1}, DeltaNet{},
@@ -169,7 +169,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 31+20 {
+	if fits != 31+24 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }
@@ -298,6 +298,10 @@ func reference(op Op, dst []float32, in [][]float32) error {
 		vec.Scale(dst, in[0], op.By)
 	case SoftCap:
 		vec.SoftCap(dst, in[0], op.Limit)
+	case Clamp:
+		vec.Clamp(dst, in[0], op.Limit)
+	case XIELU:
+		vec.XIELU(dst, in[0], op.Positive, op.Negative, op.Beta, op.Epsilon)
 	case Activate:
 		vec.GELU(dst, in[0], nil)
 	case Gate:

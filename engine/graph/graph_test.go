@@ -48,7 +48,7 @@ func record(b *Builder, attention bool) Value {
 		})
 		shared := b.Linear(b.Activate(b.Linear(h, matrix(l+"sup", ff, hidden), nil), GELU), matrix(l+"sdown", hidden, ff), nil)
 		shared = b.Weigh(shared, b.Linear(h, matrix(l+"sgate", 1, hidden), nil))
-		x = b.Add(x, b.Scale(b.SoftCap(b.Add(moe, shared), 3), 0.5))
+		x = b.Add(x, b.XIELU(b.Scale(b.Clamp(b.SoftCap(b.Add(moe, shared), 3), 2), 0.5), XIELU{Positive: 1, Negative: 1, Beta: 0.5}))
 	}
 	x = b.Add(x, x)
 	if attention {

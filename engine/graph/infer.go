@@ -63,6 +63,8 @@ var signatures = []signature{
 	{Add{}, []kind{same, same}, same},
 	{Scale{}, []kind{same}, same},
 	{SoftCap{}, []kind{same}, same},
+	{Clamp{}, []kind{same}, same},
+	{XIELU{}, []kind{same}, same},
 	{Activate{}, []kind{same}, same},
 	{Gate{}, []kind{same, same}, same},
 	{Weigh{}, []kind{same, same}, same},

@@ -66,8 +66,9 @@ type (
 	// LayerNorm shifts each row to mean 0, divides it by its standard deviation,
 	// multiplies by Weight and adds Bias. Bias may be nil.
 	// Ba, Kiros & Hinton, "Layer Normalization", 2016, eq. 4.
+	// A matrix (groups, group) of weights does so to each group, without a Bias.
 	LayerNorm struct {
-		Weight, Bias *weights.Tensor // (width)
+		Weight, Bias *weights.Tensor // (width), or (groups, group)
 		Eps          float32
 	}
 
@@ -300,6 +301,9 @@ func (o RMSNorm) Out(in ...Shape) (Shape, error) {
 }
 
 func (o LayerNorm) Out(in ...Shape) (Shape, error) {
+	if o.Weight != nil && len(o.Weight.Shape) == 2 && o.Bias == nil && len(in[0]) == 2 && o.Weight.Elems() == in[0][1] {
+		return in[0], nil
+	}
 	if len(in[0]) != 2 || !hasShape(o.Weight, in[0][1]) || o.Bias != nil && !hasShape(o.Bias, in[0][1]) {
 		return nil, fmt.Errorf("layernorm: %s and %s over rows of shape %v", describe(o.Weight), describe(o.Bias), in[0])
 	}

@@ -3,13 +3,16 @@ package local
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	"quern/engine"
 	"quern/engine/asr"
 	"quern/engine/asr/conformer"
+	"quern/engine/asr/diarize"
 	"quern/engine/asr/vad"
 	"quern/engine/catalog"
+	"quern/engine/lm"
 	"quern/engine/onnx/serve"
 	"quern/engine/residency"
 	"quern/engine/speech"
@@ -31,11 +34,15 @@ func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 	if err := p.load.Room(ctx, soundMemory*about.SizeBytes); err != nil {
 		return nil, err
 	}
+	reader := speech.ReaderFor(about.Path, p.pronouncer)
+	var beside sync.WaitGroup
+	beside.Go(func() { reader.Prepare(ctx) })
 	synth, err := tts.OpenKokoro(about.Path, p.backend)
+	beside.Wait()
 	if err != nil {
 		return nil, err
 	}
-	return withLexicon(p.n, speech.New(p.n.ID, synth, speech.ReaderFor(about.Path, p.pronouncer), p.o.VoiceAliases, residency.Admits(p.n), time.Since(p.start)))
+	return withLexicon(p.n, speech.New(p.n.ID, synth, reader, p.o.VoiceAliases, residency.Admits(p.n), time.Since(p.start)))
 }
 
 // withLexicon gives a voice the lexicon that is its own.
@@ -117,19 +124,55 @@ func openConformer(ctx context.Context, p *opening) (residency.Model, error) {
 	})
 }
 
+// speakers loads what tells who speaks; nil where the recogniser has none.
+func (p *opening) speakers(ctx context.Context) (*diarize.Model, error) {
+	d := p.n.Options.Diarize
+	if d == (engine.Diarizer{}) {
+		return nil, nil
+	}
+	m, err := transcribe.OpenSpeakers(ctx, d, func(ctx context.Context, g *fonnx.Model) (diarize.Graph, error) { return p.graphs().Graph(ctx, g) })
+	if err != nil {
+		text := err.Error()
+		for _, file := range []string{d.Segmentation, d.Embedding, d.PLDA} {
+			if file != "" {
+				text = strings.ReplaceAll(text, file, "the file")
+			}
+		}
+		return nil, engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot be loaded: what tells who speaks: %s", p.n.ID, text).Because(err)
+	}
+	if why := m.Joined(); why != "" {
+		p.log.InfoContext(ctx, "voices are embedded one by one, not once over the sound", "model", p.n.ID, "why", why)
+	}
+	return m, nil
+}
+
 // recogniser loads what listens and needs so much memory.
 func (p *opening) recogniser(ctx context.Context, needs int64, open func(path string) (transcribe.Recogniser, error)) (residency.Model, error) {
 	about := p.n.About()
+	for _, file := range []string{p.n.Options.Diarize.Segmentation, p.n.Options.Diarize.Embedding} {
+		if file != "" {
+			size, err := lm.SizeOf(file)
+			if err != nil {
+				return nil, engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot be loaded: a file of diarize cannot be read", p.n.ID).Because(err)
+			}
+			needs += soundMemory * size
+		}
+	}
 	if err := p.load.Room(ctx, needs); err != nil {
 		return nil, err
 	}
-	detector, err := detectorOf(p.n)
-	if err != nil {
+	aids := transcribe.Aids{}
+	var err error
+	if aids.Detector, err = detectorOf(p.n); err != nil {
+		return nil, err
+	}
+	if aids.Speakers, err = p.speakers(ctx); err != nil {
 		return nil, err
 	}
 	m, err := open(about.Path)
 	if err != nil {
+		aids.Close()
 		return nil, err
 	}
-	return transcribe.New(p.n.ID, m, detector, about.SizeBytes, residency.Admits(p.n), time.Since(p.start)), nil
+	return transcribe.New(p.n.ID, m, aids, about.SizeBytes, residency.Admits(p.n), time.Since(p.start)), nil
 }

@@ -330,7 +330,7 @@ func (m *textModel) Stats() engine.ModelStats {
 	}
 	return engine.ModelStats{
 		Adapters: adapters,
-		Model:    m.ID, Waiting: s.Waiting, Running: s.Running, Slots: m.slots,
+		Model:    m.ID, Waiting: s.Waiting, Background: s.Background, Running: s.Running, Slots: m.slots,
 		Blocks: s.Blocks, BlocksUsed: s.BlocksUsed, BlockSize: s.BlockSize,
 		PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens, ForcedTokens: s.ForcedTokens, Steps: s.Steps,
 		PrefixQueries: s.PrefixQueries, PrefixHits: s.PrefixHits, DiskHits: s.DiskHits, Preemptions: s.Preemptions,

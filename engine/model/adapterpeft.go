@@ -263,6 +263,9 @@ func newPEFTNames(of *weights.Set, m *base) (*peftNames, error) {
 		}
 		c.m = maps.Clone(c.m)
 		delete(c.m, "tie_word_embeddings") // a tied output may be changed by itself
+		if c.kind == "gpt2" {
+			f.change = nil // its matrices lie the other way round, what changes them as everywhere
+		}
 		return &peftNames{[]translation{{c: c, f: f, to: &weights.Set{Meta: *meta}}}}, nil
 	}
 	if m.c.Arch == "falcon-h1" {
@@ -273,6 +276,9 @@ func newPEFTNames(of *weights.Set, m *base) (*peftNames, error) {
 		if f := hfFamilies[kind]; f.arch == m.c.Arch || slices.Contains(f.others, m.c.Arch) {
 			f.arch = m.c.Arch
 			c := &hfConfig{kind: kind, arch: f.arch, m: map[string]any{"new_decoder_architecture": true, "num_kv_heads": int64(m.c.KVHeads)}} // for falcon's rows
+			if kind == "gpt2" {
+				f.change = nil
+			}
 			n.families = append(n.families, translation{c: c, f: f, to: &weights.Set{Meta: m.set.Meta}})
 		}
 	}
@@ -301,6 +307,8 @@ func (n *peftNames) translate(x lowRank) ([]lowRank, error) {
 			continue
 		case name == "":
 			return nil, nil // of a part that quern leaves out
+		case name == "output.weight" && tr.f.arch == "bailingmoe" && tr.c.m["norm_head"] != false:
+			return nil, fmt.Errorf("%w: the adapter changes %.100s, whose columns are brought to one length before they are used; train it without, or merge it into the model", ErrUnsupported, x.name)
 		case expert >= 0 || strings.Contains(name, "_exps.") || strings.HasSuffix(name, ".attn_kv_b.weight"):
 			return nil, fmt.Errorf("%w: the adapter changes %.100s, which is no matrix that every row is multiplied with; train it without, or merge it into the model", ErrUnsupported, x.name)
 		}

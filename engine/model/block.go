@@ -43,7 +43,11 @@ func newBase(set *file, encoder bool) (*base, error) {
 	if normsEmbedding[c.Arch] || strings.HasPrefix(c.Arch, "lfm2") { // whose converters call the last norm so
 		name = "token_embd_norm"
 	}
-	m.norm = t.norm(name, c.Hidden)
+	if decoders[c.Arch].bare {
+		m.norm.w = ones(c.Hidden)
+	} else {
+		m.norm = t.norm(name, c.Hidden)
+	}
 	if !encoder {
 		m.output = linear{t.maybe("output.weight", c.Vocab, c.Hidden), t.maybe("output.bias", c.Vocab)}
 		if m.output.w == nil {
@@ -234,6 +238,8 @@ type attention struct {
 	q, k, v, o   linear
 	qNorm, kNorm *weights.Tensor // per head or over all heads; nil in most models
 	turned       bool            // these norms come behind the rotation
+	layerNorm    bool            // they are LayerNorm
+	clamp        float32         // all three are kept within ±clamp; 0 for no limit
 	temper       graph.Temper    // of queries; its Period is 0 for none
 }
 
@@ -263,8 +269,15 @@ func (m *base) headNorms(i int, a *attention) {
 // nothing.
 func (a *attention) of(b *graph.Builder, h graph.Value, rope *graph.Rope, eps float32, o graph.Attention) graph.Value {
 	q, k, v := a.q.of(b, h), a.k.of(b, h), a.v.of(b, h)
+	if a.clamp > 0 {
+		q, k, v = b.Clamp(q, a.clamp), b.Clamp(k, a.clamp), b.Clamp(v, a.clamp)
+	}
 	norms := func() {
-		if a.qNorm != nil {
+		switch {
+		case a.qNorm == nil:
+		case a.layerNorm:
+			q, k = b.LayerNorm(q, a.qNorm, nil, eps), b.LayerNorm(k, a.kNorm, nil, eps)
+		default:
 			q, k = b.RMSNorm(q, a.qNorm, eps), b.RMSNorm(k, a.kNorm, eps)
 		}
 	}

@@ -83,6 +83,13 @@ func (r *reader) fail(key, format string, args ...any) {
 	}
 }
 
+// wrong is fail for a key of no architecture.
+func (r *reader) wrong(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
+	}
+}
+
 // refuse is fail for a value that is sound but asks for what quern does not have.
 func (r *reader) refuse(key, format string, args ...any) {
 	if r.err == nil {
@@ -297,7 +304,7 @@ func ggufConfig(set *file) (Config, error) {
 	if c.Heads%c.KVHeads != 0 {
 		r.fail("attention.head_count_kv", "is %d for %d heads", c.KVHeads, c.Heads)
 	}
-	c.Eps = r.eps(layerNormed[c.Arch])
+	c.Eps = r.eps(layerNormed[c.Arch] || decoders[c.Arch].layerNorm)
 	if moeArchs[c.Arch] {
 		c.Experts = r.upTo("expert_count", maxExperts)
 	}
@@ -319,10 +326,10 @@ func ggufConfig(set *file) (Config, error) {
 }
 
 // moeArchs are the architectures that may have experts.
-var moeArchs = map[string]bool{"ernie4_5-moe": true, "gemma4": true, "glm4moe": true, "granitehybrid": true, "granitemoe": true, "jamba": true, "nemotron_h_moe": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true, "qwen3vlmoe": true}
+var moeArchs = map[string]bool{"bailingmoe": true, "bailingmoe2": true, "dots1": true, "hunyuan-moe": true, "olmoe": true, "ernie4_5-moe": true, "gemma4": true, "glm4moe": true, "granitehybrid": true, "granitemoe": true, "jamba": true, "nemotron_h_moe": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true, "qwen3vlmoe": true}
 
-// layerNormed are the architectures whose norms are LayerNorm.
-var layerNormed = map[string]bool{"bert": true, "modern-bert": true, "jina-bert-v2": true, "cohere2": true, "command-r": true, "nomic-bert": true, "falcon": true, "phi2": true, "rwkv7": true, "starcoder2": true}
+// layerNormed are the architectures whose norms are LayerNorm, beside some of decoders.
+var layerNormed = map[string]bool{"bert": true, "modern-bert": true, "jina-bert-v2": true, "nomic-bert": true, "rwkv7": true}
 
 // eps reads the epsilon of LayerNorm or of RMSNorm, and the other one where a
 // file has only that.
@@ -395,7 +402,7 @@ func (r *reader) logMultiplier(c *Config) float64 {
 	switch {
 	case c.Arch == "mistral3":
 		return r.float(key, 0)
-	case latentArchs[c.Arch]:
+	case latentArchs[c.Arch] && c.Arch != "minicpm3":
 		return 10 * r.float(key, 0) // it holds a tenth
 	}
 	return 0 // a file that has it is refused

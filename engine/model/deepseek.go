@@ -11,7 +11,7 @@ import (
 )
 
 // deepseek is DeepSeek V2 and V3 and what shares their attention: Kimi K2, GLM 4.7 Flash,
-// Mistral 4. Keys and values of all heads are made of one short vector a token, c, and one
+// Mistral 4; and MiniCPM 3, which has MiniCPM's factors on top. Keys and values of all heads are made of one short vector a token, c, and one
 // rotated key; only these are cached. W_kb is moved to the queries and W_vb behind the
 // attention, so heads attend to c itself as if there were one key head: q' = W_kbᵀ·q.
 //
@@ -22,6 +22,9 @@ type deepseek struct {
 	latent
 	eps   float32 // of the norms within attention
 	scale float32 // of scores
+
+	factors
+	long, short *weights.Tensor // as in decoder
 }
 
 // A latent is the sizes of this attention.
@@ -46,7 +49,7 @@ type deepseekLayer struct {
 }
 
 // latentArchs are the architectures with this attention.
-var latentArchs = map[string]bool{"deepseek2": true, "mistral4": true}
+var latentArchs = map[string]bool{"deepseek2": true, "minicpm3": true, "mistral4": true}
 
 // latentSizes reads the sizes of latent attention and makes the cache's of them: one key
 // head as wide as c and the rotated key. Files older than the split of kv_b give the
@@ -55,7 +58,12 @@ func (r *reader) latentSizes(c *Config) latent {
 	l := latent{rank: r.count("attention.kv_lora_rank", maxWidth), rotate: r.count("rope.dimension_count", maxWidth)}
 	head, value := r.countOr("attention.key_length_mla", maxWidth, 0), r.countOr("attention.value_length_mla", maxWidth, 0)
 	key := r.count("attention.key_length", maxWidth)
-	plain := r.count("attention.value_length", maxWidth)
+	plain := c.Hidden / c.Heads
+	if c.Arch != "minicpm3" { // whose files do not say
+		plain = r.count("attention.value_length", maxWidth)
+	} else {
+		plain = r.countOr("attention.value_length", maxWidth, max(1, plain))
+	}
 	if head == 0 {
 		head, value = key, plain
 	} else if key != l.rank+l.rotate || plain != l.rank {
@@ -76,8 +84,12 @@ func newDeepseek(set *file) (LM, error) {
 		return nil, err
 	}
 	c, t, r := &m.c, &m.tensors, &m.reader
-	g := &deepseek{base: m, latent: r.latentSizes(c), eps: c.Eps}
-	m.rope.HeadDim, m.rope.Interleaved = g.rotate, r.flag("rope.interleaved", true)
+	g := &deepseek{base: m, latent: r.latentSizes(c), eps: c.Eps, factors: noFactors}
+	m.rope.HeadDim, m.rope.Interleaved = g.rotate, r.flag("rope.interleaved", c.Arch != "minicpm3")
+	if c.Arch == "minicpm3" {
+		g.factors = m.miniCPMFactors()
+		g.long, g.short = m.divisors()
+	}
 	if set.Source == weights.SafeTensors {
 		g.eps = 1e-6 // transformers' classes do not read rms_norm_eps there; llama.cpp does
 	}
@@ -253,7 +265,8 @@ func deepseekConfig(c *hfConfig, put func(string, any)) {
 func (m *deepseek) Hidden(b *graph.Builder) graph.Value {
 	c := &m.c
 	heads := c.Heads
-	x := b.Embed(b.Tokens(), m.embed)
+	x := scaled(b, b.Embed(b.Tokens(), m.embed), m.embedScale)
+	rope := m.stretched(b, m.long, m.short)
 	for i := range m.layers {
 		l := &m.layers[i]
 		h := l.attnNorm.rms(b, x, c.Eps)
@@ -263,7 +276,7 @@ func (m *deepseek) Hidden(b *graph.Builder) graph.Value {
 			q = b.RMSNorm(l.qDown.of(b, h), l.qNorm, m.eps)
 		}
 		q = l.q.of(b, q)
-		turned := b.Rope(b.HeadCut(q, heads, m.nope, m.nope+m.rotate), b.Positions(), m.rope)
+		turned := b.Rope(b.HeadCut(q, heads, m.nope, m.nope+m.rotate), b.Positions(), rope)
 		q = b.HeadJoin(b.HeadLinear(b.HeadCut(q, heads, 0, m.nope), l.k), turned, heads)
 		if l.temper.Period > 0 {
 			q = b.Temper(q, b.Positions(), l.temper)
@@ -271,15 +284,19 @@ func (m *deepseek) Hidden(b *graph.Builder) graph.Value {
 
 		kv := l.kvDown.of(b, h)
 		latent := b.RMSNorm(b.HeadCut(kv, 1, 0, m.rank), l.kvNorm, m.eps)
-		k := b.HeadJoin(latent, b.Rope(b.HeadCut(kv, 1, m.rank, m.rank+m.rotate), b.Positions(), m.rope), 1)
+		k := b.HeadJoin(latent, b.Rope(b.HeadCut(kv, 1, m.rank, m.rank+m.rotate), b.Positions(), rope), 1)
 
 		o := graph.LatentAttention{Layer: i, Heads: heads, HeadDim: m.rank + m.rotate, Values: m.rank, Scale: m.scale}
 		a := b.LatentAttention(q, k, o)
 		a, x = m.wanted(b, i, a, x)
 		a = b.HeadLinear(a, l.v)
-		x = b.Add(x, l.out.of(b, a))
+		x = b.Add(x, scaled(b, l.out.of(b, a), m.residualScale))
 
-		x = b.Add(x, l.ffn(b, l.ffnNorm.rms(b, x, c.Eps)))
+		x = b.Add(x, scaled(b, l.ffn(b, l.ffnNorm.rms(b, x, c.Eps)), m.residualScale))
 	}
 	return m.norm.rms(b, x, c.Eps)
+}
+
+func (m *deepseek) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
+	return scaled(b, m.base.Logits(b, hidden), m.logitScale)
 }

@@ -153,11 +153,16 @@ func (m *base) routing(i int, sigmoid, renormalise bool) graph.Routing {
 // sharedExpert finds the block that every row goes through beside its experts; its
 // projections are nil where a model has none.
 func (m *base) sharedExpert(i int) mlp {
-	c, t := &m.c, &m.tensors
 	ff := m.sharedWidth()
 	if ff == 0 {
 		return mlp{}
 	}
+	return m.sharedOf(i, ff)
+}
+
+// sharedOf finds the shared block of a width.
+func (m *base) sharedOf(i, ff int) mlp {
+	c, t := &m.c, &m.tensors
 	return mlp{
 		gate: t.linear(blk(i, "ffn_gate_shexp"), ff, c.Hidden),
 		up:   t.linear(blk(i, "ffn_up_shexp"), ff, c.Hidden),

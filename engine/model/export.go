@@ -27,7 +27,7 @@ func ToGGUF(set *weights.Set) (*weights.Set, error) {
 	to := &weights.Set{Source: weights.GGUF, Meta: ggufMeta(&from.Meta)}
 	for t := range from.All() {
 		w := alias(t.Name, t)
-		if interleaved[c.Arch] && (strings.Contains(t.Name, ".attn_q.") || strings.Contains(t.Name, ".attn_k.")) {
+		if (interleaved[c.Arch] || decoders[c.Arch].pairs == permuted) && (strings.Contains(t.Name, ".attn_q.") || strings.Contains(t.Name, ".attn_k.")) {
 			if w, err = pairRows(t, c.HeadDim, c.Rope.Dim); err != nil {
 				return nil, err
 			}
@@ -51,9 +51,9 @@ func ggufMeta(from *weights.Meta) weights.Meta {
 	return to
 }
 
-// interleaved are the architectures whose GGUF files rotate neighbours; see
-// base.interleave.
-var interleaved = map[string]bool{"llama": true, "granite": true, "smollm3": true, "mistral3": true, "granitehybrid": true, "granitemoe": true}
+// interleaved are the architectures whose GGUF files rotate neighbours, beside some of
+// decoders; see base.interleave.
+var interleaved = map[string]bool{"granitehybrid": true, "granitemoe": true}
 
 // isReal reports whether GGUF stores the number under key as a float, which
 // config.json may write without a fraction.

@@ -117,7 +117,7 @@ func inPieces(t *testing.T, set *weights.Set, prompt []int32) {
 // testdata/make_families.py: GGUF and Hugging Face form, and a prompt in other pieces.
 func TestFamiliesMade(t *testing.T) {
 	dirs, err := filepath.Glob("testdata/made/*")
-	if err != nil || len(dirs) < 16 {
+	if err != nil || len(dirs) < 35 {
 		t.Fatalf("folders %v, %v", dirs, err)
 	}
 	for _, at := range dirs {

@@ -97,7 +97,7 @@ func TestRefused(t *testing.T) {
 		want            string
 		err             error
 	}{
-		{"architecture", "smollm2-F32", "general.architecture", "rwkv6", `architecture "rwkv6" is not known; quern knows bert, chatglm, cohere2, command-r`, model.ErrUnsupported},
+		{"architecture", "smollm2-F32", "general.architecture", "rwkv6", `architecture "rwkv6" is not known; quern knows apertus, arcee, bailingmoe, bailingmoe2, bert`, model.ErrUnsupported},
 		{"causal", "qwen3moe", "qwen3moe.attention.causal", false, "qwen3moe.attention.causal is false", model.ErrUnsupported},
 		{"pooling", "nomic-bert", "nomic-bert.pooling_type", int64(4), "nomic-bert.pooling_type is 4", model.ErrUnsupported},
 		{"expert weights", "qwen2moe", "qwen2moe.expert_weights_scale", 2.5, `key "qwen2moe.expert_weights_scale" = 2.5 is none that quern knows`, model.ErrUnsupported},

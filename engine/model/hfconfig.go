@@ -17,9 +17,9 @@ var hfKeys = []struct {
 	key  string
 	from []string
 }{
-	{"context_length", []string{"max_position_embeddings", "n_positions"}},
+	{"context_length", []string{"max_position_embeddings", "n_positions", "n_ctx"}},
 	{"embedding_length", []string{"hidden_size", "n_embd"}},
-	{"block_count", []string{"num_hidden_layers", "n_layer"}},
+	{"block_count", []string{"num_hidden_layers", "n_layer", "num_layers"}},
 	{"feed_forward_length", []string{"intermediate_size", "n_inner", "ffn_hidden_size"}},
 	{"attention.head_count", []string{"num_attention_heads", "n_head"}},
 	{"vocab_size", []string{"vocab_size"}},
@@ -145,7 +145,7 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 	if !ok {
 		var known []string
 		for _, k := range slices.Sorted(maps.Keys(hfFamilies)) {
-			if archs[hfFamilies[k].arch] != nil {
+			if opener(hfFamilies[k].arch) != nil {
 				known = append(known, k)
 			}
 		}

@@ -129,9 +129,10 @@ var hfHeads = map[string]map[string]string{
 	"qwen3":       {"score": "cls.output"},
 }
 
-// hfSkips are names of models that guess words, beside hfUnused.
+// hfSkips are names of models that guess words, and of what follows from others, beside hfUnused.
 var hfSkips = map[string][]string{
 	"xlm-roberta": {"lm_head."}, "roberta": {"lm_head."}, "camembert": {"lm_head."}, "modernbert": {"head.", "decoder."},
+	"gpt2": {"attn.bias", "attn.masked_bias"}, "gpt_bigcode": {"attn.bias", "attn.masked_bias"}, "exaone": {"rotary.inv_freq"}, // masks and frequencies
 }
 
 // scores reports whether the model was made to score texts.

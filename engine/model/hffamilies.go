@@ -27,7 +27,7 @@ type hfFamily struct {
 }
 
 // hfFamilies is every model_type quern translates. Which of the architectures
-// there are, archs says.
+// there are, opener says.
 var hfFamilies = map[string]hfFamily{
 	"llama":            {arch: "llama", eps: "rms_norm_eps"},
 	"mistral":          {arch: "llama", eps: "rms_norm_eps", more: slidingWindow},
@@ -97,6 +97,26 @@ var hfFamilies = map[string]hfFamily{
 	jinaBert:           {arch: "jina-bert-v2", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, names: jinaNames, reads: []string{"is_causal"}},
 	"nomic_bert":       {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: all(bidirectional, trainedLength), reads: []string{"is_causal"}, defaults: map[string]any{"rotary_emb_base": 10000.0}},
 
+	"arcee":          {arch: "arcee", eps: "rms_norm_eps"},
+	"internlm2":      {arch: "internlm2", eps: "rms_norm_eps", names: internlm2Names, change: (*translation).groupedQKV},
+	"internlm3":      {arch: "llama", eps: "rms_norm_eps"},
+	"minicpm":        {arch: "minicpm", eps: "rms_norm_eps", more: miniCPMConfig, reads: []string{"scale_emb", "scale_depth"}, defaults: map[string]any{"tie_word_embeddings": true}},
+	"minicpm3":       {arch: "minicpm3", eps: "rms_norm_eps", names: deepseekNames, more: all(miniCPMConfig, miniCPM3Sizes), rotary: miniCPM3Rotary, change: (*translation).keptKV, reads: []string{"scale_emb", "scale_depth"}, defaults: map[string]any{"tie_word_embeddings": true, "scale_emb": 12.0, "scale_depth": 1.4, "dim_model_base": 256.0}},
+	"exaone":         {arch: "exaone", eps: "layer_norm_epsilon", names: exaoneNames},
+	"nemotron":       {arch: "nemotron", eps: "norm_eps", layer: true, plusOne: true, defaults: map[string]any{"partial_rotary_factor": 0.5}},
+	"stablelm":       {arch: "stablelm", eps: "layer_norm_eps", layer: true, names: stableNames(), more: sideBySide(false), defaults: map[string]any{"partial_rotary_factor": 0.25}},
+	"olmo":           {arch: "olmo", layer: true, more: olmoConfig, reads: []string{"clip_qkv"}},
+	"apertus":        {arch: "apertus", eps: "rms_norm_eps", choose: apertusArch, names: apertusNames, change: (*translation).takeXIELU, defaults: map[string]any{"rope_theta": 12e6}},
+	"gpt2":           {arch: "gpt2", eps: "layer_norm_epsilon", layer: true, norotary: true, names: gptNames, change: (*translation).transposed, defaults: map[string]any{"tie_word_embeddings": true}},
+	"gpt_bigcode":    {arch: "starcoder", eps: "layer_norm_epsilon", layer: true, norotary: true, names: gptNames, more: oneKeyHead, defaults: map[string]any{"tie_word_embeddings": true}},
+	"gpt_neox":       {arch: "gptneox", eps: "layer_norm_eps", layer: true, names: neoxNames, more: all(sideBySide(true), neoxConfig), change: (*translation).groupedNeoX, defaults: map[string]any{"rotary_pct": 0.25}},
+	"olmoe":          {arch: "olmoe", eps: "rms_norm_eps", more: experts, defaults: map[string]any{"norm_topk_prob": false}},
+	"hunyuan_v1_moe": {arch: "hunyuan-moe", eps: "rms_norm_eps", names: hunyuanNames, more: hunyuanConfig, defaults: map[string]any{"norm_topk_prob": true}},
+	"hunyuan":        {arch: "hunyuan-moe", eps: "rms_norm_eps", names: hunyuanNames, more: hunyuanConfig, defaults: map[string]any{"norm_topk_prob": true}},
+	"dots1":          {arch: "dots1", eps: "rms_norm_eps", more: all(dotsConfig, routedExperts), reads: routedReads, defaults: map[string]any{"norm_topk_prob": false}},
+	"bailing_moe":    {arch: "bailingmoe", choose: bailingArch, others: []string{"bailingmoe2"}, eps: "rms_norm_eps", names: bailingNames, more: bailingConfig, change: (*translation).changeBailing, reads: routedReads},
+	"bailing_moe_v2": {arch: "bailingmoe2", choose: bailingArch, eps: "rms_norm_eps", names: bailingNames, more: bailingConfig, change: (*translation).changeBailing, reads: routedReads},
+
 	"gemma4":              {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
 	"gemma4_text":         {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
 	"gemma4_unified":      {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
@@ -111,6 +131,8 @@ var hfEps = map[string]float64{
 	"olmo3": 1e-5, "exaone4": 1e-5, "seed_oss": 1e-6, "ernie4_5": 1e-5, "cohere": 1e-5, "cohere2": 1e-5, "hunyuan_v1_dense": 1e-5,
 	"deepseek_v2": 1e-6, "deepseek_v3": 1e-6, "kimi_k2": 1e-6, "glm4_moe_lite": 1e-5, "mistral4": 1e-6, "ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "qwen3_next": 1e-6, "qwen3_5": 1e-6, "qwen3_5_text": 1e-6, "qwen3_5_moe": 1e-6, "qwen3_5_moe_text": 1e-6, "falcon_h1": 1e-5, "mamba": 1e-5, "falcon_mamba": 1e-5, "mamba2": 1e-5,
 	"nemotron_h": 1e-5, "jamba": 1e-6, "glm": 1.5625e-07, "glm4": 1.5625e-07, "granitemoehybrid": 1e-6, "granitemoe": 1e-6, "granitemoeshared": 1e-6, "lfm2": 1e-5, "lfm2_moe": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6, "qwen3_vl_moe": 1e-6,
+	"arcee": 1e-5, "internlm2": 1e-6, "internlm3": 1e-6, "minicpm": 1e-6, "minicpm3": 1e-6, "exaone": 1e-6, "nemotron": 1e-5, "stablelm": 1e-5, "olmo": 1e-5, "apertus": 1e-5, "gpt2": 1e-5, "gpt_bigcode": 1e-5, "gpt_neox": 1e-5,
+	"olmoe": 1e-5, "hunyuan_v1_moe": 1e-5, "hunyuan": 1e-5, "dots1": 1e-6, "bailing_moe": 1e-6, "bailing_moe_v2": 1e-6,
 	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
 }
 
@@ -401,4 +423,9 @@ func trainedLength(c *hfConfig, put func(string, any)) {
 	if n := c.int("max_position_embeddings", c.int("n_positions", trained)); n > 0 {
 		put("context_length", min(n, trained))
 	}
+}
+
+// glm4Names are the names of SafeTensors files, whose norms are those of before and behind.
+var glm4Names = map[string]string{
+	"post_self_attn_layernorm": "post_attention_norm", "post_attention_layernorm": "ffn_norm", "post_mlp_layernorm": "post_ffw_norm",
 }

@@ -44,7 +44,7 @@ func (c *hfConfig) unwrap() {
 }
 
 // hfPrefixes are what names of tensors begin with, one after the other.
-var hfPrefixes = []string{"thinker.", "language_model.", "model.", "language_model.", "text_model.", "backbone.", "transformer.", "bert.", "roberta."}
+var hfPrefixes = []string{"thinker.", "language_model.", "model.", "language_model.", "text_model.", "backbone.", "transformer.", "bert.", "roberta.", "gpt_neox."}
 
 // hfUnused are parts of names that text generation and embedding do without:
 // numbers that follow from others, and the heads and senses of larger models.

@@ -31,12 +31,11 @@ type LM interface {
 	Logits(b *graph.Builder, hidden graph.Value) graph.Value
 }
 
-// archs is every architecture, by GGUF's general.architecture.
+// archs is every architecture that is none of decoders, by GGUF's general.architecture.
 var archs = map[string]func(*file) (LM, error){
 	"bert":            newBert,
-	"cohere2":         newCohere,
-	"command-r":       newCohere,
 	"deepseek2":       newDeepseek,
+	"minicpm3":        newDeepseek,
 	"mistral4":        newDeepseek,
 	"falcon-h1":       newHybrid,
 	"granitehybrid":   newHybrid,
@@ -51,48 +50,35 @@ var archs = map[string]func(*file) (LM, error){
 	"qwen35":          newHybrid,
 	"qwen35moe":       newHybrid,
 	"qwen3next":       newHybrid,
-	"ernie4_5":        newLlama,
-	"ernie4_5-moe":    newRouted,
-	"exaone4":         newOLMo2,
-	"falcon":          newFalcon,
 	"gemma2":          newGemma,
 	"gemma3":          newGemma,
-	"chatglm":         newGLM,
-	"glm4":            newGLM,
 	"gemma4":          newGemma4,
 	"rwkv7":           newRWKV7,
 	"gemma-embedding": newGemma,
 	"jina-bert-v2":    newBert,
-	"glm4moe":         newRouted,
 	"gpt-oss":         newGPTOSS,
-	"granite":         newLlama,
-	"hunyuan-dense":   newQwen,
-	"llama":           newLlama,
 	"llama4":          newLlama4,
-	"minimax-m2":      newRouted,
 	"modern-bert":     newModernBert,
-	"mistral3":        newLlama,
 	"nomic-bert":      newBert,
-	"olmo2":           newOLMo2,
-	"phi2":            newPhi2,
 	"phi3":            newPhi3,
 	"phimoe":          newPhi3,
-	"qwen2":           newQwen,
-	"qwen2moe":        newQwen,
-	"qwen2vl":         newQwen,
-	"qwen3":           newQwen,
-	"qwen3moe":        newQwen,
-	"qwen3vl":         newQwen,
-	"qwen3vlmoe":      newQwen,
-	"seed_oss":        newQwen,
-	"smollm3":         newLlama,
-	"starcoder2":      newStarcoder2,
+}
+
+// opener is what opens files of an architecture, nil for one that is not known.
+func opener(arch string) func(*file) (LM, error) {
+	if _, ok := decoders[arch]; ok {
+		return newDecoder
+	}
+	return archs[arch]
 }
 
 // Known lists the architectures in alphabetical order.
 func Known() []string {
 	var names []string
 	for n := range archs {
+		names = append(names, n)
+	}
+	for n := range decoders {
 		names = append(names, n)
 	}
 	slices.Sort(names)
@@ -112,8 +98,8 @@ func Open(set *weights.Set) (LM, error) {
 	if arch == "" {
 		return nil, fmt.Errorf("%w: it names no architecture", ErrFormat)
 	}
-	open, ok := archs[arch]
-	if !ok {
+	open := opener(arch)
+	if open == nil {
 		return nil, fmt.Errorf("%w: architecture %q is not known; quern knows %s", ErrUnsupported, arch, strings.Join(Known(), ", "))
 	}
 	f := newFile(set, arch)

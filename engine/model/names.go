@@ -87,6 +87,13 @@ var hfGlobal = map[string]string{
 	"embeddings.tok_embeddings":        "token_embd",
 	"embeddings.norm":                  "token_embd_norm",
 	"final_norm":                       "output_norm",
+	"wte":                              "token_embd",
+	"wpe":                              "position_embd",
+	"tok_embeddings":                   "token_embd",
+	"embed_in":                         "token_embd",
+	"embed_out":                        "output",
+	"output":                           "output",
+	"final_layer_norm":                 "output_norm",
 	"dense_2.linear":                   "dense_2",
 	"dense_3.linear":                   "dense_3",
 }
@@ -356,15 +363,21 @@ func (tr *translation) put(t *weights.Tensor) error {
 	return nil
 }
 
-// ungroup puts falcon's query rows before its key rows and those before its
+// headCounts are those of queries and of keys.
+func (tr *translation) headCounts() (heads, kv int64) {
+	heads, _ = tr.to.Meta.Int(tr.f.arch + ".attention.head_count")
+	kv, ok := tr.to.Meta.Int(tr.f.arch + ".attention.head_count_kv")
+	if !ok {
+		kv = heads
+	}
+	return heads, kv
+}
+
+// ungroup puts query rows before its key rows and those before its
 // value rows. The file has them by key-value head: its query heads, its key
 // head, its value head.
 func (tr *translation) ungroup(t *weights.Tensor) error {
-	heads, _ := tr.to.Meta.Int("falcon.attention.head_count")
-	kv := tr.c.falconKV()
-	if tr.c.err != nil {
-		return tr.c.err
-	}
+	heads, kv := tr.headCounts()
 	if kv == 1 {
 		return nil
 	}

@@ -1,54 +1,9 @@
 package model
 
 import (
-	"fmt"
-
 	"quern/engine/graph"
 	"quern/formats/weights"
 )
-
-// phi2 is Phi 1, 1.5 and 2: attention and feed-forward side by side behind one
-// LayerNorm, biases everywhere, part of each head rotated.
-//
-// Li et al., "Textbooks Are All You Need II: phi-1.5", 2023, §2.1.
-type phi2 struct {
-	*base
-	layers []phi2Layer
-}
-
-type phi2Layer struct {
-	norm norm
-	attn attention
-	ffn  mlp
-}
-
-func newPhi2(set *file) (LM, error) {
-	m, err := newBase(set, false)
-	if err != nil {
-		return nil, err
-	}
-	p := &phi2{base: m}
-	for i := range m.c.Layers {
-		p.layers = append(p.layers, phi2Layer{m.tensors.norm(blk(i, "attn_norm"), m.c.Hidden), m.attention(i), m.plain(i)})
-	}
-	return p, m.err()
-}
-
-func (m *phi2) Hidden(b *graph.Builder) graph.Value {
-	c := &m.c
-	x := b.Embed(b.Tokens(), m.embed)
-	for i := range m.layers {
-		l := &m.layers[i]
-		h := l.norm.layer(b, x, c.Eps)
-		a := l.attn.of(b, h, &m.rope, c.Eps, m.attn(i, 0))
-		if i == c.Layers-1 {
-			h = b.Take(h, b.Wanted())
-		}
-		a, x = m.wanted(b, i, a, x)
-		x = b.Add(x, b.Add(l.attn.o.of(b, a), l.ffn.of(b, h, graph.GELUTanh)))
-	}
-	return m.norm.layer(b, x, c.Eps)
-}
 
 // phi3 is Phi 3 to 4: Llama's blocks with fused projections, and rotation by
 // one of two sets of factors, for sequences within the original context or
@@ -98,11 +53,8 @@ func newPhi3(set *file) (LM, error) {
 	p := &phi3{
 		layerNorm: sparse,
 		base:      m,
-		long:      t.maybe("rope_factors_long.weight", c.Rope.Dim/2), short: t.maybe("rope_factors_short.weight", c.Rope.Dim/2),
 	}
-	if (p.long == nil) != (p.short == nil) {
-		return nil, fmt.Errorf("%w: one of rope_factors_long and rope_factors_short is missing", ErrFormat)
-	}
+	p.long, p.short = m.divisors()
 	for i := range c.Layers {
 		x := phi3Layer{
 			attnNorm: t.norm(blk(i, "attn_norm"), c.Hidden),
@@ -130,20 +82,7 @@ func (m *phi3) normed(b *graph.Builder, n *norm, x graph.Value) graph.Value {
 
 func (m *phi3) Hidden(b *graph.Builder) graph.Value {
 	c := &m.c
-	rope := m.rope
-	if m.long != nil {
-		factors, served := m.short, c.Context
-		if c.Served > 0 {
-			served = c.Served
-		}
-		if served > c.Rope.Original {
-			factors = m.long
-		}
-		var err error
-		if rope.Freqs, rope.Magnitude, err = c.Rope.frequencies(factors); err != nil {
-			b.Fail(err)
-		}
-	}
+	rope := m.stretched(b, m.long, m.short)
 	x := b.Embed(b.Tokens(), m.embed)
 	for i := range m.layers {
 		l := &m.layers[i]

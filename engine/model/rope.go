@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"quern/engine/graph"
 	"quern/formats/weights"
 )
 
@@ -63,4 +64,36 @@ func (rc *RopeConfig) yarnRange() (low, high float64) {
 		low, high = math.Floor(low), math.Ceil(high)
 	}
 	return max(0, low), min(float64(rc.Dim-1), high)
+}
+
+// divisors finds those of frequencies beyond the original context and within it, nil where
+// a model has none.
+//
+// Ding et al., "LongRoPE", 2024, §3.
+func (m *base) divisors() (long, short *weights.Tensor) {
+	n := m.c.Rope.Dim / 2
+	long, short = m.tensors.maybe("rope_factors_long.weight", n), m.tensors.maybe("rope_factors_short.weight", n)
+	if (long == nil) != (short == nil) && m.tensors.err == nil {
+		m.tensors.err = fmt.Errorf("%w: one of rope_factors_long and rope_factors_short is missing", ErrFormat)
+	}
+	return long, short
+}
+
+// stretched is the rotation by the divisors that the length to serve asks for.
+func (m *base) stretched(b *graph.Builder, long, short *weights.Tensor) graph.Rope {
+	rope, served := m.rope, m.c.Context
+	if long == nil {
+		return rope
+	}
+	if m.c.Served > 0 {
+		served = m.c.Served
+	}
+	if served > m.c.Rope.Original {
+		short = long
+	}
+	var err error
+	if rope.Freqs, rope.Magnitude, err = m.c.Rope.frequencies(short); err != nil {
+		b.Fail(err)
+	}
+	return rope
 }

@@ -3,6 +3,7 @@ package sched
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"quern/engine/token"
 )
@@ -12,10 +13,11 @@ import (
 func TestAdapters(t *testing.T) {
 	o := small
 	o.Adapters = 2
+	o.Now = func() time.Time { return time.Time{} }
 	s, _ := newFake(t, o)
 	var all []*Stream
 	for i, a := range []int32{1, 0, 2, 1} {
-		all = append(all, submit(t, s, Request{Prompt: append(prompt(40), token.ID(i)), Max: 20, Adapter: a}))
+		all = append(all, submit(t, s, Request{Prompt: append(prompt(40), token.ID(i)), Max: 60, Adapter: a}))
 	}
 	if _, err := s.Submit(t.Context(), Request{Prompt: prompt(2), Adapter: 3}); err == nil {
 		t.Error("an adapter that is not there was taken")

@@ -4,16 +4,24 @@ import "time"
 
 // costs is how long steps take by their rows, as measured. Steps of few rows are bound by the
 // weights they read, so that one row more costs little; how little depends on the model,
-// the machine and the kernels, and is no smooth function.
+// the machine and the kernels, and is no smooth function. Rows of prompts come in larger
+// numbers, and what one costs grows with the tokens before it.
 type costs struct {
-	mean  [mostRows + 1]float64 // seconds, a running mean; 0 where none was measured
-	when  [mostRows + 1]int     // the step that was the last of so many rows, from 1
-	steps int
+	mean    [mostRows + 1]float64 // seconds, a running mean; 0 where none was measured
+	when    [mostRows + 1]int     // the step that was the last of so many rows, from 1
+	steps   int
+	prompts line // seconds a row of a prompt, by the tokens before it
 }
 
 // mostRows is how many rows a step may have that drafts go with. One with more is bound by
 // arithmetic: each row costs its share.
 const mostRows = 64
+
+// A share is what a step had of prompts.
+type share struct {
+	rows  int
+	depth int // tokens before these rows, of all together
+}
 
 // perRow is what a row adds to a step of one, until it is measured, and leastRow what it adds
 // at least: times of a busy machine may say that more rows take less.
@@ -23,31 +31,91 @@ const (
 )
 
 // note takes the time of a step in. One that was held up counts as twice the mean.
-func (c *costs) note(rows int, took time.Duration) {
+func (c *costs) note(rows int, of share, took time.Duration) {
 	c.steps++
+	if rows <= mostRows {
+		c.when[rows] = c.steps
+	}
+	if took <= 0 {
+		return
+	}
+	x := took.Seconds()
+	if of.rows > 0 {
+		n := float64(of.rows)
+		depth := float64(of.depth) / n
+		beside := c.of(rows - of.rows)
+		if had := c.prompts.n > 0; had {
+			x = min(x, 2*(beside+n*c.row(depth)))
+		}
+		c.prompts.note(depth, max(0, x-beside)/n)
+		x = max(x-n*depth*c.prompts.slope(), x/2)
+	}
 	if rows > mostRows {
 		return
 	}
-	if c.when[rows] = c.steps; took <= 0 {
-		return
-	}
-	x, mean := took.Seconds(), &c.mean[rows]
+	mean := &c.mean[rows]
 	if *mean == 0 {
 		*mean = x
 	}
 	*mean += (min(x, 2**mean) - *mean) / 8
 }
 
+// row estimates what a row of a prompt adds to a step that has others.
+func (c *costs) row(depth float64) float64 {
+	if c.prompts.n == 0 {
+		return perRow * c.of(1)
+	}
+	return max(c.prompts.at(depth), c.of(1)/leastShare, tiny)
+}
+
+// leastShare bounds what a row of a prompt may seem to cost: so many would take no longer
+// than a step of one.
+const leastShare = 1024
+
+// tiny keeps costs from being nothing.
+const tiny = 1e-12
+
+// A line is one through points of which older ones fade: a least-squares fit that rises or
+// is level.
+type line struct{ n, x, y, xx, xy float64 }
+
+// note takes a point in.
+func (l *line) note(x, y float64) {
+	const keep = 15. / 16
+	l.n, l.x, l.y, l.xx, l.xy = l.n*keep+1, l.x*keep+x, l.y*keep+y, l.xx*keep+x*x, l.xy*keep+x*y
+}
+
+// slope is what y rises by with x. Points too close to each other tell nothing.
+func (l *line) slope() float64 {
+	spread := l.xx - l.x*l.x/l.n
+	if spread < 1 {
+		return 0
+	}
+	rise := max(0, l.xy-l.x*l.y/l.n) / (spread + l.n*levelled*levelled)
+	return min(rise, l.y/max(l.x, 1)) // nothing costs less than nothing at 0
+}
+
+// levelled is how many tokens apart points are that tell as much as their noise hides.
+const levelled = 64
+
+// at is the line's y, where there is any point.
+func (l *line) at(x float64) float64 { return l.y/l.n + l.slope()*(x-l.x/l.n) }
+
 // known says whether steps of so many rows were measured lately. What is saved cannot be
 // told otherwise.
 func (c *costs) known(rows int) bool {
-	return c.when[rows] > 0 && c.steps-c.when[rows] < 64
+	return rows > mostRows || c.when[rows] > 0 && c.steps-c.when[rows] < 64
 }
 
 // of estimates the time of a step of so many rows, by those with fewer and more where it was
 // never measured. Its unit is without meaning until anything was.
 func (c *costs) of(rows int) float64 {
-	rows = min(rows, mostRows)
+	switch {
+	case rows == 0:
+		return 0
+	case rows > mostRows:
+		return c.of(mostRows) * float64(rows) / mostRows
+	}
 	lo, hi := rows, rows
 	for lo > 0 && c.mean[lo] == 0 {
 		lo--
@@ -63,6 +131,9 @@ func (c *costs) of(rows int) float64 {
 		return c.mean[lo] * model(rows) / model(lo)
 	case hi <= mostRows:
 		return c.mean[hi] * model(rows) / model(hi)
+	}
+	if c.prompts.n > 0 {
+		return model(rows) * max(c.prompts.y/c.prompts.n, tiny) / perRow
 	}
 	return model(rows)
 }

@@ -152,7 +152,11 @@ func (s *Scheduler) speculate(ctx context.Context) {
 		return
 	}
 	d.offers = d.offers[:0]
+	beside := foreground(s.running) > 0
 	for i, q := range s.running {
+		if q.Background && beside {
+			break // its rows would be those that others have time for
+		}
 		if l := &s.loads[i]; q.done && !q.full && l.last && s.rows[i] == l.rows {
 			s.offer(q, i, left)
 		}
@@ -373,6 +377,11 @@ func (s *Scheduler) settle(q *sequence, from int, d *draw) {
 		return
 	}
 	q.recent = len(q.tokens) - q.computed
+	s.trim(q)
+}
+
+// trim gives back the blocks that q has for a draft.
+func (s *Scheduler) trim(q *sequence) {
 	blocks := min(s.pool.BlocksFor(len(q.tokens)), len(q.table))
 	s.pool.ReleaseAll(q.table[blocks:])
 	q.table = q.table[:blocks]

@@ -94,6 +94,9 @@ func (d *draws) plan(q *sequence, next token.ID) {
 		for i := range q.n {
 			one := d.add()
 			one.q, one.index = q, i
+			if i == q.index {
+				one.sampler = q.sampler // of a step that was given up
+			}
 		}
 	}
 	d.row(len(d.done))

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"quern/engine/draft"
 	"quern/engine/model"
@@ -64,6 +66,45 @@ func TestDraftsChangeNothing(t *testing.T) {
 				st := s.Stats()
 				if st.Preemptions == 0 || int(st.AcceptedTokens) < each || st.DraftTokens < st.AcceptedTokens+5 {
 					t.Errorf("not much happened: %+v", st)
+				}
+			}
+		})
+	}
+}
+
+// TestTimesChangeNothing: however long steps are thought to take, and with that whatever
+// prompts are cut into, beside whatever else, replies are the same to the bit; of those in the
+// background too, whose steps are given up at random.
+func TestTimesChangeNothing(t *testing.T) {
+	for at, path := range []string{"llama-Q4_K_M", "mixtral-Q8_0", "families/gemma4-e-Q4_0", "families/deepseek-v3-Q4_0", "families/qwen35-Q4_0", "families/rwkv7-Q4_0"} {
+		t.Run(path, func(t *testing.T) {
+			set, err := gguf.Open("../model/testdata/" + path + ".gguf")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer set.Close()
+			lm, err := model.Open(set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const size, slots = 4, 6
+			requests := randomRequests(rand.New(rand.NewPCG(uint64(at), 6)), 60, lm.Config().Vocab)
+			want := answers(t, start(t, lm, 400, 0, size, 1), requests)
+			for i := range requests {
+				requests[i].Background = i%3 > 0
+			}
+			for seed := range uint64(3) {
+				rng := rand.New(rand.NewPCG(seed, 7))
+				var clock time.Time
+				now := func() time.Time {
+					clock = clock.Add(time.Duration(math.Exp(rng.Float64()*14)) * time.Microsecond)
+					return clock
+				}
+				got := answers(t, startTimed(t, lm, 24, 0, size, slots, now), requests)
+				for k := range want {
+					if fmt.Sprint(got[k]) != fmt.Sprint(want[k]) {
+						t.Fatalf("seed %d: reply %d is\n%v, alone\n%v", seed, k, got[k], want[k])
+					}
 				}
 			}
 		})

@@ -113,16 +113,18 @@ type fakeExec struct {
 	o      *Options
 	cache  *fakeCache
 	logits []float32
-	fail   func(in *graph.Batch) error // may panic; nil: all is well
+	fail   func(in *graph.Batch) error     // may panic; nil: all is well
+	until  func(ctx context.Context) error // ends a step early
 	steps  int
 	took   func(rows int) // nil: nothing
 
-	together int // of three wanted rows, how many are taken by goroutines of their own
-	most     int // that it ranks, as a device does
-	ranked   int // rows
-	whole    int // rows asked for whole
-	masked   int // rows ranked by what their masks allow
-	kept     int // of the last rows of a step, how many it forgets to give
+	together int  // of three wanted rows, how many are taken by goroutines of their own
+	most     int  // that it ranks, as a device does
+	ranked   int  // rows
+	whole    int  // rows asked for whole
+	masked   int  // rows ranked by what their masks allow
+	flat     bool // all logits are the same
+	kept     int  // of the last rows of a step, how many it forgets to give
 }
 
 func (e *fakeExec) Close() error { return nil }
@@ -130,6 +132,11 @@ func (e *fakeExec) Close() error { return nil }
 func (e *fakeExec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]float32, error) {
 	if err := e.compute(in, kv); err != nil {
 		return nil, err
+	}
+	if e.until != nil {
+		if err := e.until(ctx); err != nil {
+			return nil, err
+		}
 	}
 	var wg sync.WaitGroup
 	for i := range len(in.Want) - e.kept {
@@ -207,6 +214,10 @@ func (e *fakeExec) compute(in *graph.Batch, kv graph.Cache) error {
 		return e.scan(in, c)
 	}
 	for _, r := range in.Want {
+		if e.flat {
+			e.logits = append(e.logits, make([]float32, fakeVocab)...)
+			continue
+		}
 		h := uint64(1)
 		for p := int32(0); p <= in.Positions[r]; p++ {
 			at := slot(c, in, int(r), 0, p)

@@ -1,9 +1,13 @@
 package sched
 
 import (
+	"context"
+	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
+	"quern/engine/graph"
 	"quern/engine/sample"
 	"quern/engine/token"
 )
@@ -11,6 +15,9 @@ import (
 // lanes is a Scheduler whose turns a test takes itself.
 func lanes(t *testing.T, o Options) (*Scheduler, *fakeExec) {
 	t.Helper()
+	if o.Now == nil {
+		o.Now = func() time.Time { return time.Time{} } // no step is planned by the clock
+	}
 	s, e := newFake(t, o)
 	t.Cleanup(s.shutdown)
 	return s, e
@@ -96,7 +103,7 @@ func TestBackgroundLeaves(t *testing.T) {
 func TestBackgroundGivesBlocks(t *testing.T) {
 	s, _ := lanes(t, Options{Blocks: 16, BlockSize: 4, Budget: 64, Slots: 4})
 	a, b := ask(t, s, request(1, 20, 8, true)), ask(t, s, request(2, 20, 8, true))
-	turns(t, s, 8, a, b)
+	turns(t, s, 2, a, b)
 	if len(s.running) != 2 {
 		t.Fatalf("%d run, want 2", len(s.running))
 	}
@@ -125,25 +132,105 @@ func TestBackgroundWaits(t *testing.T) {
 	whole(t, s, first, behind, second)
 }
 
-// TestBackgroundRows: what of the background runs in a step beside others.
+// TestBackgroundRows: what of the background runs in a step beside others, where a step takes
+// as long whatever its rows are, and where each row takes as long.
 func TestBackgroundRows(t *testing.T) {
-	s, _ := lanes(t, Options{Blocks: 64, BlockSize: 4, Budget: 32, Slots: 4})
-	behind := ask(t, s, request(1, 40, 4, true))
-	turns(t, s, 1, behind)
-	if got := s.running[0].computed; got != 32/backgroundShare {
-		t.Errorf("a prompt in the background had %d rows, want %d", got, 32/backgroundShare)
+	for _, tt := range []struct {
+		name      string
+		step, row time.Duration
+		beside    int // rows of the background beside a reply, at least
+		least     bool
+	}{
+		{"rows cost nothing", 10 * time.Millisecond, time.Microsecond, 3, true},
+		{"rows are all that costs", 0, 10 * time.Millisecond, 0, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var clock time.Time
+			s, e := lanes(t, Options{Blocks: 64, BlockSize: 4, Budget: 32, Slots: 5, Now: func() time.Time { return clock }})
+			var seen []int // rows of the background in steps that have others
+			e.fail = func(in *graph.Batch) error {
+				clock = clock.Add(tt.step + time.Duration(len(in.Tokens))*tt.row)
+				behind, others := 0, 0
+				for _, p := range s.steps {
+					if p.q.Background {
+						behind += p.rows
+					} else {
+						others += p.rows
+					}
+				}
+				if others > 0 {
+					seen = append(seen, behind)
+				}
+				return nil
+			}
+			var all []*client
+			for i := range 3 {
+				all = append(all, ask(t, s, request(uint64(i), 5, 30, true)))
+			}
+			turns(t, s, 6, all...)
+			all = append(all, ask(t, s, request(9, 20, 12, false)))
+			whole(t, s, all...)
+			if len(seen) < 12 {
+				t.Fatalf("%d steps were shared", len(seen))
+			}
+			for i, n := range seen[2:] {
+				if i%64 == 0 && n == 0 {
+					continue // what a step takes without them is measured
+				}
+				if n > tt.beside && !tt.least || n < tt.beside && tt.least {
+					t.Errorf("rows of the background beside a reply are %v, want %d", seen, tt.beside)
+					break
+				}
+			}
+		})
 	}
-	chat := ask(t, s, request(2, 60, 10, false))
-	turns(t, s, 1, behind, chat)
-	if got := s.running[1].computed; got != 32/backgroundShare || s.running[0].computed != 32 {
-		t.Errorf("while a prompt is evaluated: %d rows in the background and %d of the prompt, want none more and all 32", got, s.running[0].computed)
+}
+
+// TestBackgroundGivesUp: a step that is the background's alone ends when a request comes,
+// which is in the next one; nothing of what is drawn changes. Where sequences carry states, the
+// step goes on.
+func TestBackgroundGivesUp(t *testing.T) {
+	for _, states := range []bool{false, true} {
+		o := Options{Blocks: 64, BlockSize: 4, Budget: 32, Slots: 4, States: states,
+			Drafters: []Drafter{&knowing{wrong: 0.5, rng: rand.New(rand.NewPCG(3, 4))}}}
+		s, e := lanes(t, o)
+		masked := request(1, 9, 12, true)
+		made := 0
+		masked.Mask = func() sample.Mask { made++; return &alphabet{left: 40} }
+		all := []*client{ask(t, s, masked), ask(t, s, request(2, 30, 20, true))}
+		came, gave := 0, 0
+		e.until = func(ctx context.Context) error {
+			if len(s.running) > 0 && foreground(s.running) == 0 && came < 6 {
+				came++
+				all = append(all, ask(t, s, request(uint64(10+came), 5, 4, false)))
+				if ctx.Err() != nil {
+					gave++
+				}
+			}
+			return ctx.Err()
+		}
+		whole(t, s, all...)
+		if want := map[bool]int{false: 6}[states]; gave != want || came != 6 {
+			t.Errorf("states %v: %d of %d steps were given up, want %d", states, gave, came, want)
+		}
+		if made != 2 { // whole makes one too
+			t.Errorf("the Mask was made %d times", made-1)
+		}
 	}
-	turns(t, s, 1, behind, chat)
-	turns(t, s, 1, behind, chat)
-	if got := s.running[1].computed; got != 2*32/backgroundShare {
-		t.Errorf("beside a reply the background has %d rows done, want %d", got, 2*32/backgroundShare)
+}
+
+// TestBackgroundStats: those of the background that wait are counted apart.
+func TestBackgroundStats(t *testing.T) {
+	s, _ := lanes(t, Options{Blocks: 64, BlockSize: 4, Budget: 32, Slots: 2, Queue: 4})
+	var all []*client
+	for i := range 7 {
+		all = append(all, ask(t, s, request(uint64(i), 5, 4, i < 4)))
 	}
-	whole(t, s, behind, chat)
+	turns(t, s, 1, all...)
+	if got := s.Stats(); got.Waiting != 1 || got.Background != 4 || got.Running != 2 {
+		t.Errorf("%d wait, %d in the background, %d run; want 1, 4 and 2", got.Waiting, got.Background, got.Running)
+	}
+	whole(t, s, all...)
 }
 
 // TestBackgroundQueue: the background takes no place in the queue, and its slots count as

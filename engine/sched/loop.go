@@ -46,8 +46,7 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 		l.cut = s.cut(q)
 		s.loads = append(s.loads, l)
 	}
-	s.holdBack()
-	s.rows = plan(s.rows[:0], s.loads, s.o.Budget, s.o.MaxWant)
+	s.rows = s.planner.plan(s.rows[:0], s.loads, s.o.Budget, s.o.MaxWant)
 	s.reach()
 	s.speculate(ctx)
 	s.publish()
@@ -68,6 +67,7 @@ func (s *Scheduler) receive() {
 	}
 	for _, list := range [][]*job{s.box.jobs, s.box.behind} {
 		for _, j := range list {
+			j.then = s.read
 			s.waiting = insert(s.waiting, j.seqs[0])
 		}
 		clear(list)
@@ -91,7 +91,9 @@ func (s *Scheduler) publish() {
 	if s.blocked == nil || s.blocked.Background {
 		s.box.spare = max(0, s.o.Slots-foreground(s.running)-(foreground(s.waiting)-s.fresh))
 	}
-	s.stats.waiting.Store(int64(len(s.waiting) + len(s.box.jobs) + len(s.box.behind)))
+	others := foreground(s.waiting)
+	s.stats.waiting.Store(int64(others + len(s.box.jobs)))
+	s.stats.behind.Store(int64(len(s.waiting) - others + len(s.box.behind)))
 	s.countAdapters()
 	s.box.Unlock()
 	s.stats.running.Store(int64(len(s.running)))
@@ -175,7 +177,7 @@ func (s *Scheduler) countAdapters() {
 		return
 	}
 	clear(s.counts)
-	for _, q := range s.waiting {
+	for _, q := range s.waiting[:foreground(s.waiting)] {
 		s.counts[q.Adapter][0]++
 	}
 	for _, j := range s.box.jobs {
@@ -199,7 +201,17 @@ func (s *Scheduler) step(ctx context.Context) {
 			p.q.started = s.now
 		}
 	}
-	if err := s.run(ctx); err != nil {
+	lent, ok := s.lend(ctx)
+	if !ok {
+		s.undo()
+		return
+	}
+	err := s.run(lent)
+	if s.back(lent, err) {
+		s.undo()
+		return
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return // shutdown does the rest
 		}
@@ -212,9 +224,14 @@ func (s *Scheduler) step(ctx context.Context) {
 		return
 	}
 	s.stats.steps.Add(1)
+	of := s.shares()
+	s.read += int64(of.rows)
+	for _, p := range s.steps {
+		p.q.had, p.q.then = p.rows, s.read
+	}
 	began := s.now
 	s.now = s.o.Now()
-	s.costs.note(len(s.batch.Tokens), s.now.Sub(began))
+	s.costs.note(len(s.batch.Tokens), of, s.now.Sub(began))
 	at := 0
 	for _, p := range s.steps {
 		from := s.draws.first[at]
@@ -223,6 +240,17 @@ func (s *Scheduler) step(ctx context.Context) {
 			s.advance(p.q, p.rows, s.draws.all[from:s.draws.first[at]])
 		}
 	}
+}
+
+// shares is what the step had of prompts.
+func (s *Scheduler) shares() (of share) {
+	for i := range s.rows {
+		if l := &s.loads[i]; l.prompt() && s.rows[i] > 0 {
+			of.rows += s.rows[i]
+			of.depth += s.rows[i] * (l.depth + s.rows[i]/2)
+		}
+	}
+	return of
 }
 
 // run has the engine compute the batch, and meanwhile draws.

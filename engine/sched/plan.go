@@ -1,13 +1,23 @@
 package sched
 
-// A load is what plan knows of a running sequence.
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A load is what a planner knows of a running sequence.
 type load struct {
-	rows     int  // tokens whose keys and values are still to be computed, at least 1
-	from, to int  // the rows of these whose results are wanted, apart from the last one
-	last     bool // the result of the last row is wanted
-	reply    bool // all rows are of what was drawn last, or are sure to follow that
-	cut      int  // at most so many rows, 0 for any number
-	full     bool // its reader is behind: it must not run
+	rows     int   // tokens whose keys and values are still to be computed, at least 1
+	from, to int   // the rows of these whose results are wanted, apart from the last one
+	last     bool  // the result of the last row is wanted
+	reply    bool  // all rows are of what was drawn last, or are sure to follow that
+	cut      int   // at most so many rows, 0 for any number
+	full     bool  // its reader is behind: it must not run
+	depth    int   // tokens before its rows, which these see
+	had      int   // of prompts: rows of its last step
+	since    int64 // and those of others' prompts in the steps after it
+	behind   bool  // is in the background
 }
 
 // wants is how many results the first n rows have.
@@ -40,46 +50,175 @@ func (l *load) fit(n, want int) int {
 // first says whether l comes before prompts.
 func (l *load) first() bool { return !l.full && (l.rows == 1 || l.reply) }
 
-// plan decides how many rows of each sequence run in the next step, given loads
-// oldest first: at most budget rows with at most want results. It appends the
-// numbers to dst.
+// prompt says whether l is one that may run.
+func (l *load) prompt() bool { return !l.full && !l.first() }
+
+// How long a step may be, by what it is thought to take. One that evaluates prompts beside
+// replies takes stretch times as long as those replies alone, which is what their readers
+// notice, and longStretch where they would notice it for long, which is beside a prompt of
+// more than long tokens. Where more prompts than replies wait for it they share the time alike.
+// A step without replies takes up to longest times as long as one of one row, which is what
+// a request waits for that comes meanwhile; rows of longer steps cost hardly less.
+const (
+	stretch     = 2.4
+	longStretch = 1.8
+	long        = 2048
+	longest     = 16
+)
+
+// oldestShare is the share of prompts' rows, one of so many, that the oldest prompt has beside
+// shorter ones.
+const oldestShare = 5
+
+// A planner decides how many rows of each sequence run in the next step.
+type planner struct {
+	costs *costs
+	stays bool // steps of the background are not given up
+
+	// The step in work.
+	loads        []load
+	rows         []int
+	budget, want int     // left
+	few          int     // rows of replies
+	took         float64 // what all planned rows take
+
+	replies, prompts []int // loads of the lane in work
+}
+
+// plan decides for loads, oldest first: at most budget rows with at most want results. It
+// appends the numbers to dst.
 //
 // Sequences with one row left or the rows of a reply, which is what generating ones
-// have, come first: each has a row before any has more.
-// What remains goes to prompts: to each, oldest first, at most half of what the
-// ones before it left, so that a short prompt behind a long one need not wait
-// for all of it; then whatever is still left, oldest first.
-func plan(dst []int, loads []load, budget, want int) []int {
+// have, come first: each has a row before any has more. Prompts follow as far as there is
+// time, shortest first, so that a short one need not wait for a long one; but the oldest
+// has a step before them from time to time. The background has what is left.
+func (p *planner) plan(dst []int, loads []load, budget, want int) []int {
 	start := len(dst)
-	more := budget // rows beyond the first of each
-	for i := range loads {
-		if loads[i].first() {
-			more--
-		}
+	for range loads {
+		dst = append(dst, 0)
 	}
-	for i := range loads {
-		l, n := &loads[i], 0
-		if l.first() && budget > 0 {
-			n = l.fit(1+max(0, more), want)
-			more -= max(0, n-1)
-		}
-		budget -= n
-		want -= l.wants(n)
-		dst = append(dst, n)
-	}
-	rows := dst[start:]
-	for _, share := range []int{2, 1} {
-		for i := range loads {
-			l := &loads[i]
-			if l.full || l.first() || budget <= 0 {
-				continue
-			}
-			had := l.wants(rows[i])
-			n := l.fit(rows[i]+(budget+share-1)/share, had+(want+share-1)/share)
-			budget -= n - rows[i]
-			want -= l.wants(n) - had
-			rows[i] = n
-		}
-	}
+	p.loads, p.rows, p.budget, p.want, p.few, p.took = loads, dst[start:], budget, want, 0, 0
+	p.lane(false)
+	p.lane(true)
+	p.loads, p.rows = nil, nil
 	return dst
+}
+
+// lane plans the sequences in the background, or the others.
+func (p *planner) lane(behind bool) {
+	p.sort(behind)
+	before, room := p.took, math.Inf(1)
+	if before > 0 {
+		room = before / backgroundShare
+		if p.few > 0 && !p.costs.known(p.few) {
+			room = 0 // what the step takes without it shows now
+		}
+	}
+	p.reply(room)
+	switch {
+	case before > 0:
+		room -= p.took - before
+	case p.took > 0:
+		room = p.took * (p.stretch() - 1)
+	case behind && p.stays:
+		room = p.costs.of(1) * stretch
+	default:
+		room = p.costs.of(1) * longest
+	}
+	p.read(room, before == 0)
+}
+
+// stretch is how many times as long prompts may make the step.
+func (p *planner) stretch() float64 {
+	times := stretch
+	if l := p.foremost(); l != nil && l.depth+l.rows > long {
+		times = longStretch
+	}
+	if prompts, replies := len(p.prompts), len(p.replies); prompts > replies {
+		times = max(times, 1+float64(prompts)/float64(replies))
+	}
+	return times
+}
+
+// sort finds the sequences of a lane.
+func (p *planner) sort(behind bool) {
+	p.replies, p.prompts = p.replies[:0], p.prompts[:0]
+	for i := range p.loads {
+		switch l := &p.loads[i]; {
+		case l.full || l.behind != behind:
+		case l.first():
+			p.replies = append(p.replies, i)
+		default:
+			p.prompts = append(p.prompts, i)
+		}
+	}
+	list := p.prompts
+	if l := p.foremost(); l != nil && (oldestShare-1)*int64(l.had) < l.since {
+		list = list[1:]
+	}
+	slices.SortFunc(list, func(a, b int) int {
+		return cmp.Or(cmp.Compare(p.loads[a].rows, p.loads[b].rows), cmp.Compare(a, b))
+	})
+}
+
+// foremost is the first prompt of the lane, nil without any.
+func (p *planner) foremost() *load {
+	if len(p.prompts) == 0 {
+		return nil
+	}
+	return &p.loads[p.prompts[0]]
+}
+
+// reply plans rows of replies that take no more than room.
+func (p *planner) reply(room float64) {
+	most := 0
+	for _, i := range p.replies {
+		most += p.loads[i].rows
+	}
+	for most = min(most, p.budget); most > 0 && p.more(most) > room; {
+		most--
+	}
+	rows, spare := 0, max(0, most-len(p.replies))
+	for _, i := range p.replies {
+		n := p.add(i, min(1+spare, most-rows))
+		spare -= max(0, n-1)
+		rows += n
+	}
+	p.took += p.more(rows)
+	p.few += rows
+}
+
+// more is what n rows of replies add to the step.
+func (p *planner) more(n int) float64 {
+	if p.took > 0 && p.few == 0 { // beside prompts
+		return float64(n) * p.costs.row(0)
+	}
+	return max(0, p.costs.of(p.few+n)-p.costs.of(p.few))
+}
+
+// read plans rows of prompts that take no more than room, and one at least where some must go
+// on.
+func (p *planner) read(room float64, must bool) {
+	for _, i := range p.prompts {
+		price := p.costs.row(float64(p.loads[i].depth))
+		n := int(min(room/price, float64(p.budget)))
+		if must {
+			n = max(n, 1)
+		}
+		if n = p.add(i, n); n > 0 {
+			must = false
+		}
+		room -= float64(n) * price
+		p.took += float64(n) * price
+	}
+}
+
+// add plans at most n rows of load i, as far as there are rows and results left.
+func (p *planner) add(i, n int) int {
+	l := &p.loads[i]
+	n = l.fit(min(n, p.budget), p.want)
+	p.rows[i] = n
+	p.budget -= n
+	p.want -= l.wants(n)
+	return n
 }

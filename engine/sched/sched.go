@@ -114,10 +114,11 @@ type Scheduler struct {
 		behind  []*job // those in the background
 		stopped bool
 		serial  uint64
-		waiting int           // jobs not yet admitted, those in box excluded
-		spare   int           // slots that could take them at once
-		running int           // sequences running
-		service time.Duration // how long jobs take from admission to end, a running mean
+		waiting int                     // jobs not yet admitted, those in box excluded
+		spare   int                     // slots that could take them at once
+		running int                     // sequences running
+		giveUp  context.CancelCauseFunc // ends the step under way; nil while none may be
+		service time.Duration           // how long jobs take from admission to end, a running mean
 	}
 
 	// All below belongs to the loop.
@@ -144,6 +145,8 @@ type Scheduler struct {
 	toolbox toolbox
 	counts  [][2]int64 // by adapter: sequences and requests waiting, and sequences running
 	costs   costs
+	planner planner
+	read    int64 // rows of prompts so far
 	drafts  drafts
 }
 
@@ -155,8 +158,9 @@ type stepped struct {
 
 // Stats is a snapshot of a Scheduler.
 type Stats struct {
-	Waiting int // sequences and requests queued
-	Running int // sequences with a place in the batch
+	Waiting    int // sequences and requests queued, but for those in the background
+	Background int // and those of the background
+	Running    int // sequences with a place in the batch
 
 	Blocks     int // KV blocks in the pool
 	BlocksUsed int // of them held by running sequences
@@ -183,7 +187,7 @@ type AdapterStats struct{ Waiting, Running int }
 
 type counters struct {
 	adapters                                                  [][2]atomic.Int64 // waiting and running
-	waiting, running, used                                    atomic.Int64
+	waiting, behind, running, used                            atomic.Int64
 	steps, prompt, generated, forced, queries, hits, preempts atomic.Int64
 	drafts, drafted, accepted                                 atomic.Int64
 	at                                                        [MostDraft]atomic.Int64 // of accepted, by place
@@ -242,6 +246,7 @@ func New(o Options) (*Scheduler, error) {
 			return nil, err
 		}
 	}
+	s.planner = planner{costs: &s.costs, stays: o.States}
 	s.stats.adapters = make([][2]atomic.Int64, o.Adapters)
 	s.counts = make([][2]int64, o.Adapters+1)
 	s.box.spare = o.Slots
@@ -283,6 +288,9 @@ func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
 		// Slots become free one by one, each after its share of the mean.
 		wait := s.box.service * time.Duration(waiting+1) / time.Duration(max(1, s.box.running))
 		return nil, &QueueFullError{Waiting: waiting, Wait: wait}
+	}
+	if !r.Background && s.box.giveUp != nil {
+		s.box.giveUp(errGivenUp)
 	}
 	j.serial = s.box.serial
 	s.box.serial++
@@ -344,6 +352,7 @@ func (s *Scheduler) Stats() Stats {
 	c := &s.stats
 	return Stats{
 		Waiting:         int(c.waiting.Load()),
+		Background:      int(c.behind.Load()),
 		Running:         int(c.running.Load()),
 		Blocks:          s.o.Blocks,
 		BlocksUsed:      int(c.used.Load()),

@@ -50,6 +50,9 @@ type job struct {
 	scored int  // prompt rows that have their log-probabilities
 	scores []sample.Token
 
+	had  int   // rows of the prompt in its last step
+	then int64 // rows of all prompts behind that step, or when it came
+
 	readSteps, drawSteps, preempted int // steps with rows of the prompt, and of replies; times a sequence gave its room back
 
 	submitted, admitted, started, first, last time.Time
@@ -110,6 +113,8 @@ func (q *sequence) reads() bool {
 func (q *sequence) load() load {
 	l := load{rows: len(q.tokens) - q.computed, last: !q.NoTokens, full: q.full || q.onDisk.fetch != nil}
 	l.reply = q.done && l.rows <= q.recent
+	l.depth, l.behind = q.computed, q.Background
+	l.had, l.since = q.had, q.st.s.read-q.then
 	if q.PromptLogprobs && !q.done {
 		l.from = max(0, q.scored-q.computed)
 		l.to = max(l.from, q.prompt-1-q.computed)

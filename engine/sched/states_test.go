@@ -141,6 +141,12 @@ func replies(t *testing.T, lm model.LM, requests, blocks, near, size, slots int)
 // have pools of near blocks, or share those of the others where that is 0.
 func start(t *testing.T, lm model.LM, blocks, near, size, slots int, drafters ...sched.Drafter) *sched.Scheduler {
 	t.Helper()
+	return startTimed(t, lm, blocks, near, size, slots, func() time.Time { return time.Time{} }, drafters...)
+}
+
+// startTimed is start by a clock.
+func startTimed(t *testing.T, lm model.LM, blocks, near, size, slots int, now func() time.Time, drafters ...sched.Drafter) *sched.Scheduler {
+	t.Helper()
 	const rows, want = 16, 16
 	b := graph.NewBuilder(rows, want)
 	p, err := b.Compile(lm.Logits(b, lm.Hidden(b)))
@@ -166,7 +172,7 @@ func start(t *testing.T, lm model.LM, blocks, near, size, slots int, drafters ..
 	spares := slots / 2
 	s, err := sched.New(sched.Options{Exec: exec, Cache: cache, Blocks: blocks, BlockSize: size, Near: spec.Near,
 		Budget: rows, MaxWant: want, Slots: slots, Queue: 1000, States: spec.State > 0, Snapshots: slots - spares,
-		Drafters: drafters, Spares: spares, Now: func() time.Time { return time.Time{} }})
+		Drafters: drafters, Spares: spares, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package speech
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -78,6 +79,14 @@ func ReaderFor(path string, usual Reader) Reader {
 	return usual
 }
 
+// Prepare makes the pronouncer and has it read a line, so that no request waits for
+// either. What fails fails again when it is asked for.
+func (r Reader) Prepare(ctx context.Context) {
+	if reader, err := r(); err == nil {
+		_, _ = reader.Phonemize(ctx, tts.Text{Text: "On May 5, 2024, J. Smith paid $3.50 for 2 of them.", Usual: "en-us"})
+	}
+}
+
 // Speak renders a text, the first utterance first.
 func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
 	return func(yield func(engine.Speech, error) bool) {
@@ -85,7 +94,29 @@ func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 			yield(engine.Speech{}, err)
 			return
 		}
-		defer m.queue.Leave()
+		inside := true
+		defer func() {
+			if inside {
+				m.queue.Leave()
+			}
+		}()
+		more := r.More
+		if more != nil {
+			// Who writes is not waited for in the queue.
+			more = func(ctx context.Context) (engine.More, error) {
+				inside = false
+				m.queue.Leave()
+				next, err := r.More(ctx)
+				if err != nil && !errors.Is(err, io.EOF) {
+					return next, err
+				}
+				if full := m.queue.Enter(m.id, 2*time.Second); full != nil {
+					return next, full
+				}
+				inside = true
+				return next, err
+			}
+		}
 		reader, err := m.reader()
 		if err != nil {
 			yield(engine.Speech{}, err)
@@ -95,7 +126,7 @@ func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 			r.Speed = 1
 		}
 		for c, err := range tts.Speak(ctx, m.synth, reader, tts.Request{Text: r.Text, Voice: m.aliases.of(r.Voice), Speed: r.Speed, Seed: r.Seed, Language: r.Language,
-			SSML: r.SSML, Lexicons: []*tts.Lexicon{r.Lexicon, m.lexicon}}) {
+			SSML: r.SSML, Lexicons: []*tts.Lexicon{r.Lexicon, m.lexicon}, More: more}) {
 			if err != nil {
 				yield(engine.Speech{}, m.failure(err))
 				return

@@ -12,6 +12,7 @@ import (
 	"quern/engine/asr"
 	"quern/engine/asr/audio"
 	"quern/engine/asr/conformer"
+	"quern/engine/asr/diarize"
 	"quern/engine/asr/vad"
 	"quern/engine/budget"
 )
@@ -21,32 +22,52 @@ import (
 type Recogniser interface {
 	Transcribe(ctx context.Context, src audio.Source, o asr.Options) iter.Seq2[asr.Segment, error]
 	Translates() bool
+	TimesWords() bool
 	CacheBytes() int64
 	Close() error
 }
 
 // A Model is a recogniser that is loaded.
 type Model struct {
-	id       string
-	model    Recogniser
-	detector vad.Detector // nil is asr's own
-	size     int64
-	queue    budget.Queue
-	took     time.Duration
-	tokens   atomic.Int64
+	id     string
+	model  Recogniser
+	aids   Aids
+	size   int64
+	queue  budget.Queue
+	took   time.Duration
+	tokens atomic.Int64
+}
+
+// Aids are what a recogniser has beside itself.
+type Aids struct {
+	Detector vad.Detector   // nil is asr's own
+	Speakers *diarize.Model // nil cannot tell who speaks
+}
+
+// Close releases them.
+func (a *Aids) Close() {
+	if a.Speakers != nil {
+		a.Speakers.Close() // files that were only read
+	}
 }
 
 // New makes a model of a recogniser whose files have size bytes. It admits that many
 // requests, those that wait included, and took so long to load.
-func New(id string, m Recogniser, detector vad.Detector, size int64, admits int, took time.Duration) *Model {
-	return &Model{id: id, model: m, detector: detector, size: size, queue: budget.Queue{Most: admits}, took: took}
+func New(id string, m Recogniser, a Aids, size int64, admits int, took time.Duration) *Model {
+	if a.Speakers != nil {
+		size += a.Speakers.Bytes()
+	}
+	return &Model{id: id, model: m, aids: a, size: size, queue: budget.Queue{Most: admits}, took: took}
 }
 
 // Bytes is the memory the model occupies.
 func (m *Model) Bytes() int64 { return m.size + m.model.CacheBytes() }
 
-// Close releases the recogniser.
-func (m *Model) Close() { m.model.Close() }
+// Close releases the recogniser and what it has beside itself.
+func (m *Model) Close() {
+	m.model.Close()
+	m.aids.Close()
+}
 
 // Stats is a snapshot of what operators watch.
 func (m *Model) Stats() engine.ModelStats {
@@ -93,7 +114,19 @@ func (m *Model) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter
 		}
 		o := r.TranscribeOptions
 		if o.Detector == nil {
-			o.Detector = m.detector
+			o.Detector = m.aids.Detector
+		}
+		var listener *diarize.Listener
+		var who *heard
+		if r.Diarize != nil {
+			if m.aids.Speakers == nil {
+				yield(engine.Segment{}, CannotTell(m.id))
+				return
+			}
+			listener = m.aids.Speakers.Listen(r.Diarize.SpeakerOptions)
+			who = &heard{Source: r.Source, hear: func(x []float32) error { return listener.Hear(ctx, x) }}
+			r.Source = who
+			o.Words, o.Pauses = o.Words || m.model.TimesWords(), !m.model.TimesWords()
 		}
 		if r.AllSound {
 			o.Without |= asr.GuardVAD
@@ -118,6 +151,18 @@ func (m *Model) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter
 			m.tokens.Add(int64(len(s.Tokens)))
 			if !yield(s, nil) {
 				return
+			}
+		}
+		if who != nil {
+			err := who.rest(ctx)
+			if err == nil {
+				var found *engine.Speakers
+				if found, err = listener.Finish(ctx); err == nil {
+					r.Diarize.Speakers = *found
+				}
+			}
+			if err != nil {
+				yield(engine.Segment{}, err)
 			}
 		}
 	}

@@ -27,8 +27,9 @@ func tail(mark rune) float64 {
 }
 
 // trim cuts the silence around samples, so that lead seconds of it are left in
-// front and out seconds behind, adding zeros where there is less behind. Cuts are
-// faded. It returns the result and how many samples were cut off the front.
+// front and out seconds behind, adding zeros where there is less behind. What is left
+// is faded in and out, cut or not: a synthesiser may begin and end in full. It returns
+// the result and how many samples were cut off the front.
 //
 // The result aliases samples.
 func trim(samples []float32, rate int, lead, out float64) ([]float32, int) {
@@ -44,22 +45,13 @@ func trim(samples []float32, rate int, lead, out float64) ([]float32, int) {
 	}
 	cut := max(0, first-int(lead*float64(rate)))
 	end := last + 1 + int(out*float64(rate))
+	sound := samples[cut:min(end, len(samples))]
 	ramp := int(fade * float64(rate))
-	if end < len(samples) {
-		samples = samples[:end]
-		for i := range min(ramp, end-cut) {
-			samples[end-1-i] *= rise(i, ramp)
-		}
-	} else {
-		samples = append(samples, make([]float32, end-len(samples))...)
+	for i := range min(ramp, len(sound)) {
+		sound[len(sound)-1-i] *= rise(i, ramp)
+		sound[i] *= rise(i, ramp)
 	}
-	samples = samples[cut:]
-	if cut > 0 {
-		for i := range min(ramp, len(samples)) {
-			samples[i] *= rise(i, ramp)
-		}
-	}
-	return samples, cut
+	return append(sound, make([]float32, end-cut-len(sound))...), cut
 }
 
 // rise is step i of a fade over n samples with equal power.

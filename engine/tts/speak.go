@@ -18,6 +18,10 @@ type Request struct {
 
 	SSML     bool       // Text is SSML
 	Lexicons []*Lexicon // the first that has a word decides
+
+	// More, where there is one, gives what follows Text: it waits until there is some, and
+	// returns io.EOF behind the last. SSML is read when it is flushed, or ends.
+	More func(context.Context) (More, error)
 }
 
 // A Chunk is a piece of the answer: one utterance with the silence behind it.
@@ -39,7 +43,8 @@ type Word struct {
 const maxPause = 60.0
 
 // Speak renders a text utterance by utterance: the first is short, so that
-// something is heard soon. It stops when ctx ends or the loop is left.
+// something is heard soon. It stops when ctx ends or the loop is left. A text that comes
+// in pieces sounds as if it had come at once.
 //
 // The error is a *VoiceError for an unknown voice, and wraps ErrLanguage for a
 // language that cannot be pronounced and ErrScript for letters it is not written in.
@@ -50,35 +55,87 @@ func Speak(ctx context.Context, s Synth, p *Pronouncer, r Request) iter.Seq2[Chu
 			yield(Chunk{}, err)
 			return
 		}
-		units, language, err := p.units(ctx, Text{Text: r.Text, SSML: r.SSML, Language: r.Language, Usual: voice.Language, Lexicons: r.Lexicons}, s.Limit())
-		if err == nil {
-			err = able(s, units, language)
-		}
-		if err != nil {
-			yield(Chunk{}, err)
-			return
-		}
-		at := 0 // samples so far
-		said := 0
-		utterances := split(units, s.Limit())
-		for i := range utterances {
-			c, err := render(ctx, s, r, &utterances[i], at, i == len(utterances)-1)
+		g := growing{p: p, limit: s.Limit(), more: r.More, ended: r.More == nil,
+			as: Text{Text: r.Text, SSML: r.SSML, Language: r.Language, Usual: voice.Language, Lexicons: r.Lexicons}}
+		t := teller{s: s, r: r, cutter: newSplitter(s)}
+		for more := true; more; {
+			if err = t.tell(ctx, &g, yield); err == nil {
+				more, err = g.wait(ctx)
+			}
+			if errors.Is(err, errLeft) {
+				return
+			}
 			if err != nil {
 				yield(Chunk{}, err)
 				return
 			}
-			c.Start, c.End = said, len(r.Text)
-			if i+1 < len(utterances) {
-				c.End = max(said, utterances[i+1].units[0].start)
-			}
-			said = c.End
-			s.Floor(c.Samples, at, r.Seed)
-			at += len(c.Samples)
-			if !yield(c, nil) {
-				return
-			}
 		}
 	}
+}
+
+// errLeft says that the loop over the chunks was left.
+var errLeft = errors.New("left")
+
+// A teller speaks what there is of a text.
+type teller struct {
+	s      Synth
+	r      Request
+	cutter *splitter
+	at     int     // samples so far
+	said   int     // bytes of the text so far
+	owed   float64 // seconds of silence, should more follow
+}
+
+// tell speaks what can be spoken of a text so far.
+func (t *teller) tell(ctx context.Context, g *growing, yield func(Chunk, error) bool) error {
+	if !g.due() {
+		return nil
+	}
+	units, known, sure, err := g.read(ctx)
+	if err == nil {
+		err = able(t.s, units[min(g.said, len(units)):], g.language)
+	}
+	if err != nil {
+		return err
+	}
+	whole := g.whole() || g.haste != Patient
+	if g.haste == Sentences && !g.whole() && length(units[min(g.said, known):known]) < fewSymbols {
+		return nil // a stump waits for its neighbour
+	}
+	for g.said < known {
+		n, settled := t.cutter.next(units[g.said:known], whole)
+		if !settled || g.said+n > sure {
+			break
+		}
+		u, _ := t.cutter.cut(units[g.said:], n)
+		g.said += n
+		last := g.whole() && g.said == len(units)
+		owed := int(t.owed * float64(t.s.Rate()))
+		c, err := render(ctx, t.s, t.r, &u, t.at+owed, last)
+		if err != nil {
+			return err
+		}
+		if owed > 0 {
+			c.Samples = append(make([]float32, owed), c.Samples...)
+		}
+		if t.owed = 0; last {
+			t.owed = max(tail(lastMark(u.units))/t.r.Speed-lastOut, 0)
+			t.cutter = newSplitter(t.s)
+		}
+		c.Start, c.End = t.said, g.end()
+		if g.said < len(units) {
+			c.End = max(t.said, units[g.said].start)
+		}
+		t.said = c.End
+		t.s.Floor(c.Samples, t.at, t.r.Seed)
+		t.at += len(c.Samples)
+		g.tried = 0
+		if !yield(c, nil) {
+			return errLeft
+		}
+	}
+	g.forget(units)
+	return nil
 }
 
 // A Pitcher is a Synth that can speak higher and lower than its voices are.
@@ -98,7 +155,7 @@ type Limited interface {
 
 // able reports whether s can speak units of a language as they ask.
 func able(s Synth, units []unit, language string) error {
-	if l, ok := s.(Limited); ok && !l.Speaks(language) {
+	if l, ok := s.(Limited); ok && len(units) > 0 && !l.Speaks(language) {
 		return fmt.Errorf("%w: %s has the sounds of English only; a voice of Kokoro reads %s", ErrUnable, s.Name(), LanguageName(language))
 	}
 	if _, ok := s.(Pitcher); ok {

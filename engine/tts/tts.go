@@ -29,6 +29,9 @@ type Synth interface {
 	Rate() int
 	// Limit is how many symbols an utterance may have.
 	Limit() int
+	// First is how many an answer's first utterance should have at most, to be heard soon;
+	// 0 where any is.
+	First() int
 	// Voices lists its speakers.
 	Voices() []Voice
 	// Bytes is about how much memory it occupies.
@@ -52,6 +55,7 @@ type formantSynth struct{ pitch float64 }
 func (formantSynth) Name() string { return "quern-formant" }
 func (formantSynth) Rate() int    { return formant.Rate }
 func (formantSynth) Limit() int   { return 400 }
+func (formantSynth) First() int   { return 0 }
 func (formantSynth) Bytes() int64 { return 0 }
 
 func (formantSynth) Voices() []Voice {
@@ -135,6 +139,7 @@ func First(voices []Voice, voice string) (Voice, error) {
 type kokoroSynth struct {
 	model *kokoro.Model
 	packs *packs
+	pitch float64 // semitones higher than its voices
 }
 
 // OpenKokoro opens a Kokoro model: its file (.pth or .safetensors), or the
@@ -164,7 +169,7 @@ func OpenKokoro(path string, pool kokoro.Pool) (Synth, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &kokoroSynth{m, p}, nil
+	return &kokoroSynth{model: m, packs: p}, nil
 }
 
 // IsKokoro reports whether path is a Kokoro model or a directory with one.
@@ -233,6 +238,9 @@ func (s *kokoroSynth) Bytes() int64 { return s.model.Bytes() }
 // Limit is below what the network reads: long utterances are rushed.
 func (s *kokoroSynth) Limit() int { return 400 }
 
+// First is some two seconds, which two threads of 2021 make in a third of one.
+func (s *kokoroSynth) First() int { return 32 }
+
 func (s *kokoroSynth) Voices() []Voice { return s.packs.voices() }
 
 // Floor adds nothing: the network has learned from recordings, which have one.
@@ -271,5 +279,12 @@ func (s *kokoroSynth) Speak(ctx context.Context, symbols []rune, voice string, s
 			return nil, nil, err
 		}
 	}
-	return s.model.Speak(ctx, symbols, v.Style(len(symbols)), speed, seed)
+	return s.model.Speak(ctx, symbols, v.Style(len(symbols)), kokoro.Manner{Speed: speed, Pitch: s.pitch, Seed: seed})
+}
+
+// Pitched returns the synthesiser, so many semitones higher.
+func (s *kokoroSynth) Pitched(semitones float64) Synth {
+	higher := *s
+	higher.pitch += semitones
+	return &higher
 }

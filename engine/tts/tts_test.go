@@ -124,6 +124,17 @@ func words(text string) []unit {
 	return out
 }
 
+// split cuts units into all their utterances.
+func split(s Synth, units []unit) (all []utterance) {
+	for c := newSplitter(s); len(units) > 0; {
+		n, _ := c.next(units, true)
+		var u utterance
+		u, units = c.cut(units, n)
+		all = append(all, u)
+	}
+	return all
+}
+
 func TestSplit(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("abcde ", 60)) // 359 symbols without a mark
 	for _, tt := range []struct {
@@ -143,7 +154,7 @@ func TestSplit(t *testing.T) {
 			units := words(tt.text)
 			var got []int
 			said := 0
-			for _, u := range split(units, 400) {
+			for _, u := range split(plain{400}, units) {
 				got = append(got, len(u.symbols))
 				said += len(u.units)
 				if len(u.at) != len(u.units) {

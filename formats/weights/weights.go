@@ -55,6 +55,7 @@ type Tensor struct {
 	Step int
 
 	compose func(dst []byte) error
+	made    bool
 }
 
 // A Raw is a stored tensor of a number type that has no quant.Type: masks that
@@ -101,6 +102,9 @@ func (t *Tensor) Size() int {
 // compose writes all of dst, which has t.Size() bytes; it may run more than
 // once, but never beside itself.
 func (t *Tensor) Later(compose func(dst []byte) error) { t.Data, t.compose = nil, compose }
+
+// Made says whether t's data was put together in memory of its own, and lies in no file.
+func (t *Tensor) Made() bool { return t.made }
 
 // Read returns t's data. What has not been put together yet is put together in
 // memory of its own, which the Set does not keep: one tensor at a time can be
@@ -234,7 +238,7 @@ func (s *Set) FillContext(ctx context.Context, progress func(done, total int64))
 		if err != nil {
 			return err
 		}
-		t.Data, t.compose = data, nil
+		t.Data, t.compose, t.made = data, nil, true
 		done += int64(len(data))
 		if progress != nil {
 			progress(done, total)

@@ -242,6 +242,7 @@ func (s *store) openResponses(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	s.responses, err = s.js.KeyValue(ctx, bucketResponses)
+	b, err := s.js.KeyValue(ctx, bucketResponses)
+	s.responses = roomy{b, s.room}
 	return err
 }

@@ -49,3 +49,10 @@ func (b roomy) Update(ctx context.Context, key string, value []byte, rev uint64)
 	}
 	return b.KeyValue.Update(ctx, key, value, rev)
 }
+
+func (b roomy) Put(ctx context.Context, key string, value []byte) (uint64, error) {
+	if err := b.room.has(len(value)); err != nil {
+		return 0, err
+	}
+	return b.KeyValue.Put(ctx, key, value)
+}

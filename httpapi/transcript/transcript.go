@@ -14,12 +14,17 @@ type Transcript struct {
 	Segments []engine.Segment
 	Tokens   int
 	Info     engine.TranscribeInfo
-	Warnings []string // what is wrong with the sound: a part is missing, it is silent
+	Warnings []string         // what is wrong with the sound: a part is missing, it is silent
+	Speakers *engine.Speakers // nil where they were not asked for
 }
 
-// New makes the transcript of segments.
-func New(segments []engine.Segment, info engine.TranscribeInfo) *Transcript {
-	t := &Transcript{Segments: segments, Info: info}
+// New makes the transcript of segments, which become those of speakers where these are
+// known.
+func New(segments []engine.Segment, info engine.TranscribeInfo, who *engine.Speakers) *Transcript {
+	if who != nil {
+		segments = who.Label(segments)
+	}
+	t := &Transcript{Segments: segments, Info: info, Speakers: who}
 	var text strings.Builder
 	for _, s := range segments {
 		text.WriteString(s.Text)
@@ -34,6 +39,7 @@ type WordObject struct {
 	Word  string  `json:"word"`
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
+	Voice
 }
 
 // A SegmentObject is a segment in JSON.
@@ -48,6 +54,7 @@ type SegmentObject struct {
 	AvgLogprob       float64 `json:"avg_logprob"`
 	CompressionRatio float64 `json:"compression_ratio"`
 	NoSpeechProb     float64 `json:"no_speech_prob"`
+	Voice
 }
 
 // A DurationUsage is what a transcription is counted as.
@@ -83,7 +90,7 @@ func (t *Transcript) WordObjects() []WordObject {
 	out := []WordObject{}
 	for _, s := range t.Segments {
 		for _, w := range s.Words {
-			out = append(out, WordObject{strings.TrimSpace(w.Text), Round(w.Start), Round(w.End)})
+			out = append(out, WordObject{strings.TrimSpace(w.Text), Round(w.Start), Round(w.End), t.voice(w.Speaker, w.Overlap)})
 		}
 	}
 	return out
@@ -93,7 +100,7 @@ func (t *Transcript) WordObjects() []WordObject {
 func (t *Transcript) SegmentObjects() []SegmentObject {
 	out := []SegmentObject{}
 	for _, s := range t.Segments {
-		out = append(out, SegmentObject{s.ID, s.Seek, Round(s.Start), Round(s.End), s.Text, Ints(s.Tokens), s.Temperature, s.AvgLogprob, s.CompressionRatio, s.NoSpeechProb})
+		out = append(out, SegmentObject{s.ID, s.Seek, Round(s.Start), Round(s.End), s.Text, Ints(s.Tokens), s.Temperature, s.AvgLogprob, s.CompressionRatio, s.NoSpeechProb, t.voice(s.Speaker, s.Overlap)})
 	}
 	return out
 }

@@ -3,7 +3,7 @@ package main
 import "fmt"
 
 // Sixteen weight rows are interleaved when the dwords of each block lie side by side: the one
-// at byte i of row r is 16·i + 4·r bytes into the block of the sixteen. Where a block begins
+// at byte i of row r is 16·i + 4·r bytes into the block of the sixteen. Where a block begins or ends
 // with a half that makes its bytes no whole dwords, the halves come first, side by side, and
 // the rest follows by the same rule. A vector then holds the same
 // four bytes of every row, so that nothing is transposed, sums are not folded, and scales
@@ -28,8 +28,18 @@ func genInterleaved(a *file) {
 		p.begin(t.name)
 		packQ45K(&p, t.high)
 	}
+	for _, t := range []struct {
+		name string
+		dot  func(*file)
+		pack func(*pack)
+	}{{"IQ4XS", interleavedIQ4XS, packIQ4XS}, {"Q2K", interleavedQ2K, packQ2K}, {"Q3K", interleavedQ3K, packQ3K}} {
+		t.dot(a)
+		p := pack{a: a, level: "AVX512", lanes: 16, v: z, interleaved: true}
+		p.begin(t.name)
+		t.pack(&p)
+	}
 	for _, t := range blocks32 {
-		if t.name != "Q40" && t.name != "Q50" {
+		if t.whole || t.e8 { // memory bounds the first; a block of the other is no whole halves
 			continue
 		}
 		interleaved32{a, t}.dot()
@@ -59,6 +69,9 @@ func (k interleaved) dot() {
 	)
 	a.useRow("scales", z, 16, 2)   // bytes of sub-blocks 0 to 3, 4 to 7
 	a.useRow("minimums", z, 18, 2) // likewise
+	if k.high {
+		a.useRow("fifths", z, 20, 8) // the fifth bits of a block's weights
+	}
 	p := &pack{a: a, lanes: 16, v: z}
 	for _, c := range []struct {
 		register string
@@ -73,6 +86,12 @@ func (k interleaved) dot() {
 	prefetch(a, 2048, 16*k.bytes)
 	k.scales(p)
 	k.minimums(p)
+	if k.high {
+		// All before the rest, in order: read by turns with that they are fetched late.
+		for c := range 8 {
+			a.f("VMOVDQU64 %s, {fifths%d}", k.column(4+c), c)
+		}
+	}
 	a.f("VPXORD {blockSum}, {blockSum}, {blockSum}")
 	a.f("VPXORD {oddSum}, {oddSum}, {oddSum}")
 	for pair := range 4 {
@@ -139,9 +158,9 @@ func (k interleaved) pair(p *pack, pair int) {
 			a.f("VPANDD {mask}, {w1}, {w1}")
 			for j := range 2 { // bit n of the byte to bit 4
 				if n := 2*pair + j; n < 4 {
-					a.f("VPSLLD $%d, %s, {t0}", 4-n, k.column(4+c))
+					a.f("VPSLLD $%d, {fifths%d}, {t0}", 4-n, c)
 				} else {
-					a.f("VPSRLD $%d, %s, {t0}", n-4, k.column(4+c))
+					a.f("VPSRLD $%d, {fifths%d}, {t0}", n-4, c)
 				}
 				a.f("VPTERNLOGD $0xf8, {sixteens}, {t0}, {w%d}", j)
 			}
@@ -165,12 +184,17 @@ func (k interleaved) term() {
 		a.f("VPSRAD $4, {oddSum}, {oddSum}") // a multiple of 16
 	}
 	a.f("VPADDD {oddSum}, {blockSum}, {blockSum}")
-	// d is the low half of dword 0, dmin the high one.
-	a.f("VMOVDQU64 %s, {w0}", k.column(0))
-	a.f("VPMOVDW {w0}, {t0.y}")
+	interleavedMinTerm(a, k.column(0))
+}
+
+// interleavedMinTerm adds {blockSum}, {minSum} and a block's d and dmin, the low and high halves of the dwords at heads, to
+// {rowSum}. {t0} and {t1} are scratch.
+func interleavedMinTerm(a *file, heads string) {
+	a.f("VMOVDQU64 %s, {t1}", heads)
+	a.f("VPMOVDW {t1}, {t0.y}")
 	a.f("VCVTPH2PS {t0.y}, {t0}")
-	a.f("VPSRLD $16, {w0}, {w0}")
-	a.f("VPMOVDW {w0}, {t1.y}")
+	a.f("VPSRLD $16, {t1}, {t1}")
+	a.f("VPMOVDW {t1}, {t1.y}")
 	a.f("VCVTPH2PS {t1.y}, {t1}")
 	a.f("VCVTDQ2PS {blockSum}, {blockSum}")
 	a.f("VMULPS {t0}, {blockSum}, {blockSum}")

@@ -2,13 +2,13 @@ package main
 
 import "fmt"
 
-// An interleaved32 emits the kernels of Q4_0 and Q5_0 for rows that are interleaved.
+// An interleaved32 emits the kernels of types of blocks of 32 for rows that are interleaved.
 type interleaved32 struct {
 	a *file
 	block32
 }
 
-// dot writes, for each row, Σ d·dx·(Σ w·x - add·Σx) over its blocks, rounded in Go's order,
+// dot writes, for each row, Σ d·dx·(Σ w·x - add·Σx), or Σ dx·(d·Σ w·x + m·Σx), over its blocks, rounded in Go's order,
 // eight blocks a step, which share a group of activations, and then single ones.
 func (k interleaved32) dot() {
 	a := k.a
@@ -26,6 +26,7 @@ func (k interleaved32) dot() {
 		"sixteens", "Z7", // 0x10 in every byte
 		"highs", "Z8", // 0xf0 in every byte
 		"fifths", "Z9", // a bit for each weight of a row
+		"table", "Z10", // of weights, plus 128
 	)
 	a.useRow("place", z, 16, 8) // where in 8 bytes those of four weights begin, less four
 	p := &pack{a: a, lanes: 16, v: z}
@@ -41,6 +42,9 @@ func (k interleaved32) dot() {
 			place := bytesOf(64, func(i int) byte { return byte(i%8/4*32+4*c+i%4-4) & 63 })
 			a.f("VMOVDQU64 %s, {place%d}", sym(a.bytes(fmt.Sprint("fifthPlace", c), place), 0), c)
 		}
+	}
+	if k.table != nil {
+		a.f("VMOVDQU64 %s, {table}", sym(k.unsigned(a), 0))
 	}
 	a.f("MOVQ {blocks}, {singles}")
 	a.f("ANDQ $7, {singles}")
@@ -83,6 +87,7 @@ func (k interleaved32) dot() {
 // scale, of -128·Σx and of four activations from i on.
 func (k interleaved32) block(at int, scale, sum string, x func(i int) string) {
 	a, fifth := k.a, k.block32.high > 0
+	times := !fifth && k.table == nil // high nibbles stay where they are
 	a.f("VPXORD {low}, {low}, {low}")
 	a.f("VPXORD {high}, {high}, {high}")
 	if fifth {
@@ -91,29 +96,61 @@ func (k interleaved32) block(at int, scale, sum string, x func(i int) string) {
 	for c := range 4 {
 		a.f("VMOVDQU64 %d({w}), {w1}", at+16*k.quants+64*c)
 		a.f("VPANDD {mask}, {w1}, {w0}")
-		if fifth {
+		if times {
+			a.f("VPANDD {highs}, {w1}, {w1}") // 16 times the weights
+		} else {
 			a.f("VPSRLD $4, {w1}, {w1}")
 			a.f("VPANDD {mask}, {w1}, {w1}")
-			for j := range 2 {
+		}
+		for j := range 2 {
+			switch {
+			case fifth:
 				a.f("VPMULTISHIFTQB {fifths}, {place%d}, {t0}", 4*j+c)
 				a.f("VPTERNLOGD $0xf8, {sixteens}, {t0}, {w%d}", j)
+			case k.table != nil:
+				a.f("VPSHUFB {w%d}, {table}, {w%d}", j, j)
 			}
-		} else {
-			a.f("VPANDD {highs}, {w1}, {w1}") // 16 times the weights
 		}
 		a.f("VPDPBUSD.BCST %s, {w0}, {low}", x(4*c))
 		a.f("VPDPBUSD.BCST %s, {w1}, {high}", x(16+4*c))
 	}
-	if !fifth {
+	if times {
 		a.f("VPSRAD $4, {high}, {high}") // a multiple of 16
+	}
+	if k.min {
+		k.minTerm(at, scale, sum)
+		return
 	}
 	a.f("VPADDD {high}, {low}, {low}")
 	a.f("VPBROADCASTD %s, {t0}", sum)
-	a.f("VPSRAD $%d, {t0}, {t0}", map[int]int{8: 4, 16: 3}[k.add]) // -add·Σx
+	if k.add < 128 {
+		a.f("VPSRAD $%d, {t0}, {t0}", map[int]int{8: 4, 16: 3}[k.add]) // -add·Σx
+	}
 	a.f("VPADDD {t0}, {low}, {low}")
 	a.f("VCVTDQ2PS {low}, {low}")
 	a.f("VCVTPH2PS %d({w}), {t0}", at)
 	a.f("VMULPS.BCST %s, {t0}, {t0}", scale)
 	a.f("VMULPS {t0}, {low}, {low}")
+	a.f("VADDPS {low}, {rowSum}, {rowSum}")
+}
+
+// minTerm adds the block's term to {rowSum}, where weights have a minimum m.
+func (k interleaved32) minTerm(at int, scale, sum string) {
+	a := k.a
+	a.f("VMOVDQU64 %d({w}), {w0}", at) // d low, m high
+	a.f("VPADDD {high}, {low}, {low}")
+	a.f("VCVTDQ2PS {low}, {low}")
+	a.f("VPMOVDW {w0}, {t0.y}")
+	a.f("VCVTPH2PS {t0.y}, {t0}")
+	a.f("VMULPS {t0}, {low}, {low}")
+	a.f("VPSRLD $16, {w0}, {w0}")
+	a.f("VPMOVDW {w0}, {t0.y}")
+	a.f("VCVTPH2PS {t0.y}, {t0}")
+	a.f("VMULPS %s, {t0}, {t0}", minus128th(a))
+	a.f("VPBROADCASTD %s, {w1}", sum)
+	a.f("VCVTDQ2PS {w1}, {w1}")
+	a.f("VMULPS {w1}, {t0}, {t0}")
+	a.f("VADDPS {t0}, {low}, {low}")
+	a.f("VMULPS.BCST %s, {low}, {low}", scale)
 	a.f("VADDPS {low}, {rowSum}, {rowSum}")
 }

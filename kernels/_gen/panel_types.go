@@ -132,12 +132,19 @@ func packQ3K(p *pack) {
 	a, v := p.a, p.v
 	a.l("block")
 	p.fetch(110)
-	p.rows(94, col) // two bytes of quants, the scales, d
-	for i := range 4 {
-		a.f("VPALIGNR $2, %s, %s, %s", v(col+i), v(col+i), v(col+i))
+	first := 0 // where the bytes before d are
+	if p.interleaved {
+		first = 2
+		p.columns(first+96, col, tmp) // the fourth is none of it
+		a.f("VCVTPH2PS ({rows0}), %s", v(tmp))
+	} else {
+		p.rows(94, col) // two bytes of quants, the scales, d
+		for i := range 4 {
+			a.f("VPALIGNR $2, %s, %s, %s", v(col+i), v(col+i), v(col+i))
+		}
+		p.turn(col, tmp)
+		p.half(col+3, tmp, false)
 	}
-	p.turn(col, tmp)
-	p.half(col+3, tmp, false)
 	p.put(tmp, colD(16))
 	// Dwords 0 and 1 hold the low halves, nibbles of scales 0-7 and 8-15; dword
 	// 2 the upper two bits, scale 4g+i in byte i at bit 2g.
@@ -148,9 +155,9 @@ func packQ3K(p *pack) {
 	}
 	p.signedScales(held, 2)
 	for l := range 2 {
-		p.columns(16*l, held, tmp) // third bits
+		p.columns(first+16*l, held, tmp) // third bits
 		for h := range 2 {
-			p.columns(32+32*h+16*l, col, tmp)
+			p.columns(first+32+32*h+16*l, col, tmp)
 			for g := range 4 {
 				for c := range 4 {
 					p.bits(col+c, tmp, 2*g, 0, 2)
@@ -267,11 +274,11 @@ func (t block32) pack(p *pack) {
 	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(low4))
 	a.l("block")
 	p.fetch(t.bytes)
-	if !p.interleaved {
+	if !p.interleaved || t.min {
 		p.columns(0, col, tmp)
 	}
 	switch {
-	case p.interleaved: // d of every row comes first
+	case p.interleaved && !t.min: // d of every row comes first
 		a.f("VCVTPH2PS ({rows0}), %s", v(tmp))
 	case t.e8:
 		p.op("VPAND", p.dfill(0xff), v(col), v(tmp))

@@ -88,10 +88,16 @@ var panels = [3][quant.Count]panelKernel{
 // interleaves holds the assembly for rows that are interleaved. Types that memory bounds as
 // they are gain nothing.
 var interleaves = [quant.Count]*interleavedKernel{
-	quant.Q4_0: {interleavedQ40AVX512, packInterleavedQ40AVX512},
-	quant.Q5_0: {interleavedQ50AVX512, packInterleavedQ50AVX512},
-	quant.Q4_K: {interleavedQ4KAVX512, packInterleavedQ4KAVX512},
-	quant.Q5_K: {interleavedQ5KAVX512, packInterleavedQ5KAVX512},
+	quant.Q4_0:   {interleavedQ40AVX512, packInterleavedQ40AVX512},
+	quant.Q4_1:   {interleavedQ41AVX512, packInterleavedQ41AVX512},
+	quant.Q5_1:   {interleavedQ51AVX512, packInterleavedQ51AVX512},
+	quant.Q5_0:   {interleavedQ50AVX512, packInterleavedQ50AVX512},
+	quant.Q2_K:   {interleavedQ2KAVX512, packInterleavedQ2KAVX512},
+	quant.Q3_K:   {interleavedQ3KAVX512, packInterleavedQ3KAVX512},
+	quant.Q4_K:   {interleavedQ4KAVX512, packInterleavedQ4KAVX512},
+	quant.Q5_K:   {interleavedQ5KAVX512, packInterleavedQ5KAVX512},
+	quant.IQ4_NL: {interleavedIQ4NLAVX512, packInterleavedIQ4NLAVX512},
+	quant.IQ4_XS: {interleavedIQ4XSAVX512, packInterleavedIQ4XSAVX512},
 }
 
 func interleavedOf(t quant.Type) *interleavedKernel {

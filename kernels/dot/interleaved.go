@@ -24,8 +24,8 @@ func Interleaves(t quant.Type, n int) bool {
 
 // Interleave writes rows of n weights of type t to dst so that in every block of the file's
 // layout the dwords of sixteen rows lie side by side: the one at byte i of row r at
-// 16·i + 4·r. Where a block is no whole number of dwords, its first half comes first, of each
-// row. dst takes as many bytes as w; rows are a multiple of sixteen, and Interleaves(t, n)
+// 16·i + 4·r. Where a block is no whole number of dwords, the half that is its scale comes
+// first, of each row, as if all blocks began with it. dst takes as many bytes as w; rows are a multiple of sixteen, and Interleaves(t, n)
 // holds.
 func Interleave(t quant.Type, dst, w []byte, rows, n int) {
 	rowBytes, _ := t.Size(n)
@@ -34,6 +34,10 @@ func Interleave(t quant.Type, dst, w []byte, rows, n int) {
 	}
 	block := t.Layout().Bytes
 	half := block % 4
+	from, to := half, block // where the dwords are
+	if half != 0 && scaleLast(t) {
+		from, to = 0, block-half
+	}
 	for w = w[:rows*rowBytes]; len(w) > 0; w = w[Sixteen*rowBytes:] {
 		for at := 0; at < rowBytes; at += block {
 			out := dst[:Sixteen*block]
@@ -41,15 +45,18 @@ func Interleave(t quant.Type, dst, w []byte, rows, n int) {
 			for r := range Sixteen {
 				row := w[r*rowBytes+at:][:block]
 				if half != 0 {
-					copy(out[2*r:2*r+2], row)
+					copy(out[2*r:2*r+2], row[(from+block-half)%block:])
 				}
-				for i := half; i < block; i += 4 {
-					binary.LittleEndian.PutUint32(out[Sixteen*i+4*r:], binary.LittleEndian.Uint32(row[i:]))
+				for i := from; i < to; i += 4 {
+					binary.LittleEndian.PutUint32(out[Sixteen*(i-from+half)+4*r:], binary.LittleEndian.Uint32(row[i:]))
 				}
 			}
 		}
 	}
 }
+
+// scaleLast reports whether blocks of t end with their scale, as blocks of 256 do.
+func scaleLast(t quant.Type) bool { return t.Layout().Block == 256 }
 
 // InterleavedRows is Rows for rows that Interleave wrote; they are a multiple of sixteen. The
 // results have the bits that Rows gives.

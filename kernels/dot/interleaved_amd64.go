@@ -19,13 +19,49 @@ func interleavedQ5KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float
 func packInterleavedQ5KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
 //go:noescape
+func interleavedIQ4XSAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedIQ4XSAVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
+func interleavedQ2KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedQ2KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
+func interleavedQ3KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedQ3KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
 func interleavedQ40AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
 func packInterleavedQ40AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
 //go:noescape
+func interleavedQ41AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedQ41AVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
 func interleavedQ50AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
 func packInterleavedQ50AVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
+func interleavedQ51AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedQ51AVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
+func interleavedIQ4NLAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedIQ4NLAVX512(panel, w *byte, rowBytes, blocks, ahead int)

@@ -16,6 +16,18 @@ type Stack struct {
 	Out, In int
 	Step    int       // bytes from one matrix to the next where others lie between, else 0
 	Bias    []float32 // (experts, Out) or nil
+
+	// Interleaved has the first Interleaves rows of each matrix as dot.Interleave writes them,
+	// one matrix after the other, or is nil.
+	Interleaved []byte
+}
+
+// sixteens is how many rows of each matrix are interleaved.
+func (s *Stack) sixteens() int {
+	if s.Interleaved == nil {
+		return 0
+	}
+	return Interleaves(s.Type, s.Out, s.In)
 }
 
 func (s *Stack) rowBytes() int {
@@ -100,8 +112,8 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 			break
 		}
 		row, ok := s.Type.Size(s.In)
-		if !ok || len(s.Data) != (n-1)*s.step()+s.Out*row || s.Bias != nil && len(s.Bias) != n*s.Out {
-			panic(fmt.Sprintf("matmul: %d experts of %d×%d %v in %d bytes with %d biases", n, s.Out, s.In, s.Type, len(s.Data), len(s.Bias)))
+		if !ok || len(s.Data) != (n-1)*s.step()+s.Out*row || s.Bias != nil && len(s.Bias) != n*s.Out || len(s.Interleaved) != n*s.sixteens()*row {
+			panic(fmt.Sprintf("matmul: %d experts of %d×%d %v in %d bytes with %d biases and %d bytes interleaved", n, s.Out, s.In, s.Type, len(s.Data), len(s.Bias), len(s.Interleaved)))
 		}
 	}
 	if o.Used < 1 || o.Used > n || rows < 1 || gated && (o.Gate.Out != o.Up.Out || o.Gate.In != o.Up.In) || o.Up.Out != o.Down.In {
@@ -263,6 +275,9 @@ func (e *Experts) cut(p *threads.Pool, s *Stack) {
 	if dot.Splits(s.Type) {
 		e.tile = splitRows(s.rowBytes(), share, batch)
 	}
+	if s.Interleaved != nil || s == &e.o.Up && e.o.Gate.Interleaved != nil {
+		e.tile = (e.tile + dot.Sixteen - 1) / dot.Sixteen * dot.Sixteen
+	}
 	e.tile = min(e.tile, s.Out)
 	e.tiles = (s.Out + e.tile - 1) / e.tile
 }
@@ -275,12 +290,17 @@ func (e *Experts) multiply(dst []float32, s *Stack, a *slotActs, c int) {
 	r1 := min(r0+e.tile, s.Out)
 	first, batch := int(e.start[x]), int(e.start[x+1]-e.start[x])
 	row := s.rowBytes()
-	w := s.Data[x*s.step()+r0*row : x*s.step()+r1*row]
+	acts, at := a.bytes[first*a.stride:], r0
+	if end := min(r1, s.sixteens()); at < end {
+		dot.InterleavedRows(s.Type, dst[first*s.Out+at:], s.Out, s.Interleaved[(x*s.sixteens()+at)*row:], end-at, s.In, acts, a.stride, batch)
+		at = end
+	}
+	w := s.Data[x*s.step()+at*row : x*s.step()+r1*row]
 	if a.split != nil && dot.Splits(s.Type) {
 		part := a.split.Slice(first, batch)
-		dot.SplitRows(s.Type, dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, part, a.bytes[first*a.stride:], a.stride)
-	} else {
-		dot.Rows(s.Type, dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, a.bytes[first*a.stride:], a.stride, batch)
+		dot.SplitRows(s.Type, dst[first*s.Out+r0:], s.Out, w, r1-r0, s.In, part, acts, a.stride)
+	} else if at < r1 {
+		dot.Rows(s.Type, dst[first*s.Out+at:], s.Out, w, r1-at, s.In, acts, a.stride, batch)
 	}
 	if s.Bias == nil {
 		return

@@ -5,8 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
+	"quern/kernels/dot"
 	"quern/kernels/internal/isa/isatest"
 	"quern/kernels/internal/kerneltest"
 	"quern/kernels/quant"
@@ -99,6 +101,52 @@ func TestExperts(t *testing.T) {
 			e.Run(p, nil, nil, nil, 0)
 			if a := testing.AllocsPerRun(2, func() { e.Run(p, whole[:2*out], x[:2*in], router[:2*n], 2) }); a != 0 && runtime.GOOS != "js" { // there a turn of the event loop takes memory
 				t.Errorf("%s: a run allocates %v times", tt.name, a)
+			}
+		}
+	})
+}
+
+// TestExpertsInterleaved: experts whose rows are interleaved, as far as they are whole sixteens,
+// give the bits of those in the file's order, also where other matrices lie between them.
+func TestExpertsInterleaved(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		p := threads.NewPool(2)
+		defer p.Close()
+		for typ := range quant.All() {
+			if Interleaves(typ, 16, 256) == 0 || typ.Layout().Encode == nil {
+				continue
+			}
+			const n, in, ff, out, most = 5, 512, 256, 37, 20
+			r := rand.New(rand.NewPCG(6, uint64(typ)))
+			o := ExpertsOptions{Routing: Routing{Used: 2}, Act: vec.SiLUGate}
+			o.Gate, _ = stack(r, typ, n, ff, in, false)
+			o.Up, _ = stack(r, typ, n, ff, in, true)
+			o.Down, _ = stack(r, typ, n, out, ff, true)
+			// Gate and up by turns, as some files have them.
+			size := len(o.Gate.Data) / n
+			var both []byte
+			for x := range n {
+				both = append(append(both, o.Gate.Data[x*size:][:size]...), o.Up.Data[x*size:][:size]...)
+			}
+			o.Gate.Data, o.Gate.Step = both[:len(both)-size], 2*size
+			o.Up.Data, o.Up.Step = both[size:], 2*size
+			plain := NewExperts(o, n, most)
+			for _, s := range []*Stack{&o.Gate, &o.Up, &o.Down} {
+				rows, row := Interleaves(typ, s.Out, s.In), s.rowBytes()
+				s.Interleaved = make([]byte, n*rows*row)
+				for x := range n {
+					dot.Interleave(typ, s.Interleaved[x*rows*row:], s.Data[x*s.step():][:rows*row], rows, s.In)
+				}
+			}
+			mixed := NewExperts(o, n, most)
+			x, router := kerneltest.Floats(r, most*in), kerneltest.Floats(r, most*n)
+			for _, rows := range []int{1, 2, 3, most} {
+				want, got := make([]float32, rows*out), make([]float32, rows*out)
+				plain.Run(p, want, x[:rows*in], router[:rows*n], rows)
+				mixed.Run(p, got, x[:rows*in], router[:rows*n], rows)
+				if !slices.Equal(got, want) {
+					t.Errorf("%v, %d rows: got %v, want %v", typ, rows, got, want)
+				}
 			}
 		}
 	})

@@ -206,3 +206,34 @@ func TestGateWithUp(t *testing.T) {
 		}
 	})
 }
+
+// What few models have is no further off than float64's rounding to float32 allows.
+func TestOfFewModels(t *testing.T) {
+	const positive, negative, beta, epsilon = 0.8, 1.3, 0.5, -1e-6
+	isatest.Each(t, func(t *testing.T) {
+		for _, n := range []int{0, 1, 17, span, span + 1, 300} {
+			x := kerneltest.Floats(rand.New(rand.NewPCG(4, 2)), n)
+			copy(x, []float32{0, 30, -30, 1e-7, -1e-7, -1e-3, 2, -2, float32(math.Inf(1))})
+			clamped, curved := append(make([]float32, n), 7), append(make([]float32, n), 7)
+			Clamp(clamped[:n], x, 1.5)
+			XIELU(curved[:n], x, positive, negative, beta, epsilon)
+			for i, v := range x {
+				f := float64(v)
+				if want := float32(max(-1.5, min(f, 1.5))); clamped[i] != want {
+					t.Fatalf("Clamp of %g is %g, want %g", v, clamped[i], want)
+				}
+				want := negative*(math.Expm1(min(f, epsilon))-f) + beta*f
+				if f > 0 {
+					want = positive*f*f + beta*f
+				}
+				if math.IsInf(want, 1) && math.IsInf(float64(curved[i]), 1) {
+					continue
+				}
+				kerneltest.Within(t, fmt.Sprintf("XIELU of %g", v), curved[i], want, 1e-6*math.Abs(want)+4e-7)
+			}
+			if clamped[n] != 7 || curved[n] != 7 {
+				t.Fatal("wrote past the result")
+			}
+		}
+	})
+}

@@ -27,6 +27,9 @@ type variant struct {
 	// centred has frames begin 200 samples before their time, with zeros where there
 	// is no audio; else they begin at it and none reaches beyond the end.
 	centred bool
+	// mirrored has frames begin 120 samples before their time, with the audio reflected at
+	// its ends.
+	mirrored bool
 	// whole has the pre-emphasis go over the audio; else over every frame by itself,
 	// whose mean is taken off before.
 	whole     bool
@@ -36,7 +39,8 @@ type variant struct {
 }
 
 // variants are the ways of NeMo (Parakeet and Canary; TitaNet) and of Kaldi as
-// networks for speakers were trained on them.
+// networks for speakers were trained on them; and as sherpa-onnx gives them to the latter,
+// which is for comparing.
 //
 // NVIDIA, NeMo, collections/asr/parts/preprocessing/features.py; Kaldi,
 // feat/feature-fbank.cc; WeSpeaker and 3D-Speaker, their extraction scripts.
@@ -45,6 +49,8 @@ var variants = []variant{
 	{name: "nemo-80", bands: 80, bank: slaney, window: hann, centred: true, whole: true, scale: 1, log: logGuarded, normalise: standardise},
 	{name: "kaldi-wespeaker", bands: 80, bank: kaldi, window: hamming, scale: 1 << 15, log: logFloored, normalise: centre},
 	{name: "kaldi-3dspeaker", bands: 80, bank: kaldi, window: povey, scale: 1, log: logFloored, normalise: centre},
+	{name: "kaldi-sherpa-wespeaker", bands: 80, bank: kaldiBelow, window: povey, mirrored: true, scale: 1 << 15, log: logFloored, normalise: keep},
+	{name: "kaldi-sherpa-3dspeaker", bands: 80, bank: kaldiBelow, window: povey, mirrored: true, scale: 1, log: logFloored, normalise: centre},
 }
 
 func hann(phase float64) float64    { return 0.5 - 0.5*math.Cos(phase) }
@@ -59,8 +65,7 @@ const (
 	transform = 512 // samples of a frame, zeros included
 )
 
-// NewFeatures returns the features of a name: nemo-128, nemo-80, kaldi-wespeaker or
-// kaldi-3dspeaker.
+// NewFeatures returns the features of a name in variants.
 func NewFeatures(name string) (*Features, error) {
 	for _, v := range variants {
 		if v.name == name {
@@ -80,7 +85,7 @@ func (f *Features) Bands() int { return f.bands }
 // Plain returns the features without normalisation, which some networks do without.
 func (f *Features) Plain() *Features {
 	p := *f
-	p.normalise = func([]float32, int) {}
+	p.normalise = keep
 	return &p
 }
 
@@ -89,6 +94,9 @@ func (f *Features) Frames(n int) int {
 	if f.centred {
 		return n / FrameStep
 	}
+	if f.mirrored {
+		return (n + FrameStep/2) / FrameStep
+	}
 	return max(0, 1+(n-fftSize)/FrameStep)
 }
 
@@ -96,6 +104,11 @@ func (f *Features) Frames(n int) int {
 func (f *Features) Of(x []float32) []float32 {
 	rows := make([]float32, f.Frames(len(x))*f.bands)
 	at := func(i int) float64 {
+		for f.mirrored && (i < 0 || i >= len(x)) {
+			if i = -i - 1; i < 0 {
+				i += 2 * len(x)
+			}
+		}
 		if i < 0 || i >= len(x) {
 			return 0
 		}
@@ -109,6 +122,9 @@ func (f *Features) Of(x []float32) []float32 {
 		first := t * FrameStep
 		if f.centred {
 			first -= fftSize / 2
+		}
+		if f.mirrored {
+			first -= (fftSize - FrameStep) / 2
 		}
 		before := at(first - 1)
 		mean := 0.0
@@ -137,6 +153,9 @@ func (f *Features) Of(x []float32) []float32 {
 	f.normalise(rows, f.bands)
 	return rows
 }
+
+// keep leaves rows as they are.
+func keep([]float32, int) {}
 
 // centre takes from every band its mean.
 func centre(rows []float32, bands int) {

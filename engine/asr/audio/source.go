@@ -53,6 +53,15 @@ func NewReader(src Source) Reader {
 	return func(ctx context.Context, dst []float32) (int, error) { return readBlock(ctx, src, dst) }
 }
 
+// Clean makes silence of samples that are no numbers, or far beyond all that sounds are.
+func Clean(x []float32) {
+	for i, v := range x {
+		if v != v || v > 1e4 || v < -1e4 {
+			x[i] = 0
+		}
+	}
+}
+
 func readBlock(ctx context.Context, src Source, dst []float32) (int, error) {
 	n := 0
 	for idle := 0; n < len(dst); {
@@ -63,11 +72,7 @@ func readBlock(ctx context.Context, src Source, dst []float32) (int, error) {
 		if k < 0 || k > len(dst)-n {
 			return n, ErrSource
 		}
-		for i, v := range dst[n : n+k] {
-			if v != v || v > 1e4 || v < -1e4 {
-				dst[n+i] = 0
-			}
-		}
+		Clean(dst[n : n+k])
 		n += k
 		switch {
 		case err != nil:

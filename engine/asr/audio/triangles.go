@@ -81,10 +81,15 @@ func toHz(mel float64) float64 {
 // height 1 that are straight over the scale, not over frequency.
 //
 // Kaldi, feat/mel-computations.cc.
-func kaldi(bands, size int) (t triangles) {
+func kaldi(bands, size int) triangles { return kaldiTo(bands, size, Rate/2) }
+
+// kaldiBelow returns those up to 400 Hz less.
+func kaldiBelow(bands, size int) triangles { return kaldiTo(bands, size, Rate/2-400) }
+
+func kaldiTo(bands, size int, top float64) (t triangles) {
 	mel := func(hz float64) float64 { return 1127 * math.Log(1+hz/700) }
 	low := mel(20)
-	step := (mel(Rate/2) - low) / float64(bands+1)
+	step := (mel(top) - low) / float64(bands+1)
 	for b := range bands {
 		from := low + float64(b)*step
 		t.add(size/2, func(bin int) float64 {

@@ -110,6 +110,9 @@ func (m *Model) speaks(r *request) error {
 	return err
 }
 
+// TimesWords reports whether the model tells times of words.
+func (m *Model) TimesWords() bool { return m.Kind != AED }
+
 // Translates reports whether the model writes other languages than are spoken.
 func (m *Model) Translates() bool { return m.Kind == AED && len(m.languages) > 1 }
 

@@ -37,7 +37,11 @@ func (m *Model) Transcribe(ctx context.Context, src audio.Source, o asr.Options)
 		count := &audio.Counter{Source: src}
 		gate := vad.NewGate(audio.NewReader(count), r.Detector, r.Speech)
 		samples := func(seconds float64) int { return int(seconds * audio.Rate) }
-		t := &transcription{m: m, r: r, cutter: vad.NewCutter(gate, samples(m.short()), samples(m.window())), seconds: func() float64 { return float64(count.N) / audio.Rate }, yield: yield}
+		short := m.short()
+		if r.Pauses && !m.TimesWords() {
+			short = min(short, 1)
+		}
+		t := &transcription{m: m, r: r, cutter: vad.NewCutter(gate, samples(short), samples(m.window())), seconds: func() float64 { return float64(count.N) / audio.Rate }, yield: yield}
 		err = t.run(ctx)
 		cancel()
 		t.wait()

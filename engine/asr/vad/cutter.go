@@ -63,7 +63,7 @@ func (c *Cutter) Next(ctx context.Context) (Chunk, error) {
 	case c.enough():
 		n = c.cuts[len(c.cuts)-1]
 	default:
-		n = quietest(c.buf)
+		n = Quietest(c.buf)
 		for _, at := range c.cuts {
 			if at > c.most/3 {
 				n = at
@@ -90,9 +90,9 @@ func (c *Cutter) enough() bool {
 	return n > 0 && c.cuts[n-1] >= c.least
 }
 
-// quietest returns the middle of the tenth of a second with the least energy in
+// Quietest returns the middle of the tenth of a second with the least energy in
 // the last three seconds of x.
-func quietest(x []float32) int {
+func Quietest(x []float32) int {
 	const span = audio.Rate / 10
 	best, at := float32(-1), len(x)
 	for from := max(0, len(x)-3*audio.Rate); from+span <= len(x); from += span / 2 {

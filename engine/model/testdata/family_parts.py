@@ -33,7 +33,7 @@ class Made:
         }
         self.ids = self.rng.integers(0, VOCAB, PROMPT).tolist()
         self.embed = self.w(before + "embed_tokens.weight", "token_embd.weight", VOCAB, H, scale=1.0)
-        self.tied = tied
+        self.tied, self.whole = tied, {}  # whole: keys without the architecture
 
     def w(self, hf, gguf, *shape, mean=0.0, scale=None, turn=None):
         """A new tensor; turn makes GGUF's of it."""
@@ -67,7 +67,7 @@ class Made:
         os.makedirs(os.path.join(at, "hf"), exist_ok=True)
         variant = variant and not F32 and "-" + variant
         if not variant:
-            write_gguf(os.path.join(at, "model.gguf"), self.arch, self.keys, self.gguf)
+            write_gguf(os.path.join(at, "model.gguf"), self.arch, self.keys, self.gguf, self.whole)
         config = self.config if wrap is None else {"model_type": wrap, "tie_word_embeddings": self.tied, "text_config": self.config, "vision_config": {"depth": 1}}
         with open(os.path.join(at, "hf", f"config{variant or ''}.json"), "w") as f:
             json.dump(config, f)
@@ -80,7 +80,7 @@ class Made:
             f.write("\n")
 
 
-def write_gguf(path, arch, keys, tensors):
+def write_gguf(path, arch, keys, tensors, whole):
     def value(v):
         if isinstance(v, bool):
             return 7, struct.pack("<B", v)
@@ -93,13 +93,13 @@ def write_gguf(path, arch, keys, tensors):
         kind = value(v[0])[0]
         return 9, struct.pack("<IQ", kind, len(v)) + b"".join(value(x)[1] for x in v)
 
-    keys = {"general.architecture": arch, "tokenizer.ggml.model": "no_vocab", **{arch + "." + k: v for k, v in keys.items()}}
+    keys = {"general.architecture": arch, "tokenizer.ggml.model": "no_vocab", **{arch + "." + k: v for k, v in keys.items()}, **whole}
     head, body, at = b"", [], 0
     for k, v in keys.items():
         kind, data = value(v)
         head += text(k) + struct.pack("<I", kind) + data
     for n, x in tensors.items():
-        exact = F32 or x.ndim == 1 or any(s in n for s in ("ssm_a", "ssm_d", "conv", "gate_inp", "norm"))
+        exact = F32 or x.ndim == 1 or any(s in n for s in ("ssm_a", "ssm_d", "conv", "gate_inp", "norm")) or not np.array_equal(x, x.astype(np.float16))
         data = x.astype(np.float32 if exact else np.float16).tobytes()
         head += text(n) + struct.pack("<I", x.ndim) + b"".join(struct.pack("<Q", d) for d in reversed(x.shape)) + struct.pack("<IQ", 0 if exact else 1, at)
         data += bytes(-len(data) % 32)
@@ -132,11 +132,11 @@ def adjacent(x, dim=DIM):
     return rows.swapaxes(1, 2).reshape(x.shape)
 
 
-def attention(m, hf, gguf, x, turn=lambda t: t, bias=False, norms=None, scale=DIM**-0.5, window=0, out="o_proj", rows=None):
+def attention(m, hf, gguf, x, turn=lambda t: t, bias=False, norms=None, scale=DIM**-0.5, window=0, out="o_proj", rows=None, kv=KV):
     """norms are names of norms of each head, turn the rotation, rows what GGUF does to q and k."""
     q = heads(m.linear(hf + "q_proj", gguf + "attn_q", HEADS * DIM, H, bias, rows)(x), HEADS)
-    k = heads(m.linear(hf + "k_proj", gguf + "attn_k", KV * DIM, H, bias, rows)(x), KV)
-    v = heads(m.linear(hf + "v_proj", gguf + "attn_v", KV * DIM, H, bias)(x), KV)
+    k = heads(m.linear(hf + "k_proj", gguf + "attn_k", kv * DIM, H, bias, rows)(x), kv)
+    v = heads(m.linear(hf + "v_proj", gguf + "attn_v", kv * DIM, H, bias)(x), kv)
     if norms:
         q, k = m.norm(hf + norms[0], gguf + "attn_q_norm", DIM)(q), m.norm(hf + norms[1], gguf + "attn_k_norm", DIM)(k)
     return m.linear(hf + out, gguf + "attn_output", H, HEADS * DIM)(attend(turn(q), turn(k), v, scale, window=window))

@@ -100,7 +100,6 @@ func (p *speaker) word(i int) (string, Source) {
 	said, from := p.say(w, tag)
 	if capital && !shout {
 		// The dictionary spells some initialisms too, with other stresses.
-		bare := strings.NewReplacer("ˈ", "", "ˌ", "")
 		if l := p.g.letters(w, p.accent); bare.Replace(l) == bare.Replace(said) {
 			return l, Spelled
 		}
@@ -214,6 +213,9 @@ func set(words string) map[string]bool {
 	return out
 }
 
+// bare takes all stress.
+var bare = strings.NewReplacer("ˈ", "", "ˌ", "")
+
 // weaken takes the stress of a function word that something follows.
 func (p *speaker) weaken(low, said string) string {
 	if p.next == "" && low != "and" && low != "the" && low != "of" {
@@ -221,7 +223,7 @@ func (p *speaker) weaken(low, said string) string {
 	}
 	switch {
 	case unstressed[low]:
-		return strings.NewReplacer("ˈ", "", "ˌ", "").Replace(said)
+		return bare.Replace(said)
 	case lesser[low]:
 		return strings.ReplaceAll(said, "ˈ", "ˌ")
 	}
@@ -291,7 +293,7 @@ func unaccountable(next string) bool {
 // restress moves the stress of a word by whole or half steps: from none over
 // secondary to primary.
 func restress(said string, by float64) string {
-	plain := strings.NewReplacer("ˈ", "", "ˌ", "").Replace(said)
+	plain := bare.Replace(said)
 	first := strings.IndexFunc(plain, isVowel)
 	primary, secondary := strings.Contains(said, "ˈ"), strings.Contains(said, "ˌ")
 	switch {

@@ -15,9 +15,12 @@ func (s *scanner) word(rest string) {
 	head := rest[:min(len(rest), longest)]
 	before := s.before()
 	if !joins(before) {
-		if m := dottedLetters().FindString(head); m != "" && !joins(firstRune(rest[len(m):])) {
-			s.initials(m)
-			return
+		// Few words have a point so soon, and the expression is slow on those that have none.
+		if len(head) > 2 && (head[1] == '.' || head[2] == '.') {
+			if m := dottedLetters().FindString(head); m != "" && !joins(firstRune(rest[len(m):])) {
+				s.initials(m)
+				return
+			}
 		}
 		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l') && s.matched(named, rest) {
 			return

@@ -24,7 +24,7 @@ func BenchmarkSpeak(b *testing.B) {
 	}
 	var seconds float64
 	for b.Loop() {
-		samples, _, err := m.Speak(context.Background(), []rune("həlˈO wˈɜ"), style, 1, 0)
+		samples, _, err := m.Speak(context.Background(), []rune("həlˈO wˈɜ"), style, Manner{Speed: 1})
 		if err != nil {
 			b.Fatal(err)
 		}

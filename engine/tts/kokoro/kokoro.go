@@ -12,6 +12,7 @@ package kokoro
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 
@@ -82,6 +83,7 @@ func New(set *weights.Set, config []byte, pool Pool) (*Model, error) {
 		return nil, err
 	}
 	m.weights = l.memory.bytes()
+	m.arena.warm()
 	runtime.AddCleanup(m, (*memory).free, l.memory)
 	runtime.AddCleanup(m, (*arena).free, m.arena)
 	return m, nil
@@ -137,20 +139,34 @@ func (m *Model) Bytes() int64 { return m.weights + 4*keepFloats }
 // Has reports whether the network knows a symbol.
 func (m *Model) Has(r rune) bool { return m.ids[r] != 0 }
 
+// A Manner is how an utterance is spoken.
+type Manner struct {
+	Speed float64 // divides the durations; 0.25 to 4
+	Pitch float64 // semitones higher than the voice, 12 either way at most
+	Seed  uint64  // of the noise
+}
+
+// maxPitch is the most semitones either way: what the network does with a pitch further
+// from what it was trained on is not speech.
+const maxPitch = 12
+
 // Speak renders phonemes, one symbol a code point; symbols the network does not
-// know make no sound. style comes from a Voice. Speed divides the durations.
+// know make no sound. style comes from a Voice.
 //
 // It returns samples in about [-1, 1] at Rate, and how many belong to each
 // symbol: spans[0] is the lead-in, spans[1+i] belongs to symbols[i], the last to
-// the lead-out. Equal arguments give equal samples; seed moves the noise. Samples
+// the lead-out. Equal arguments give equal samples. Samples
 // that are not finite, which damaged weights make, are an error that wraps
 // weights.ErrFormat.
-func (m *Model) Speak(ctx context.Context, phonemes []rune, style []float32, speed float64, seed uint64) (samples []float32, spans []int, err error) {
+func (m *Model) Speak(ctx context.Context, phonemes []rune, style []float32, how Manner) (samples []float32, spans []int, err error) {
 	if len(style) != 2*m.style {
 		return nil, nil, fmt.Errorf("kokoro: a style of %d values; want %d", len(style), 2*m.style)
 	}
-	if !(speed >= 0.25 && speed <= 4) {
-		return nil, nil, fmt.Errorf("kokoro: speed %g is outside 0.25 to 4", speed)
+	if !(how.Speed >= 0.25 && how.Speed <= 4) {
+		return nil, nil, fmt.Errorf("kokoro: speed %g is outside 0.25 to 4", how.Speed)
+	}
+	if !(math.Abs(how.Pitch) <= maxPitch) {
+		return nil, nil, fmt.Errorf("kokoro: %g semitones are outside %d either way", how.Pitch, maxPitch)
 	}
 	ids := []int{0}
 	at := make([]int, len(phonemes)) // place of each symbol in ids, or 0
@@ -173,7 +189,7 @@ func (m *Model) Speak(ctx context.Context, phonemes []rune, style []float32, spe
 	defer func() { m.turn <- struct{}{} }()
 	if doErr := m.pool.Do(ctx, func(pool *threads.Pool, yield func()) {
 		c := &call{ctx: ctx, pool: pool, yield: yield, arena: m.arena}
-		samples, durations, err = m.forward(c, ids, style, speed, seed)
+		samples, durations, err = m.forward(c, ids, style, how)
 		m.arena.trim()
 	}); doErr != nil {
 		return nil, nil, doErr
@@ -208,7 +224,7 @@ func sum(x []int) int {
 }
 
 // forward is the network: ids to samples and the frames every id lasts.
-func (m *Model) forward(c *call, ids []int, style []float32, speed float64, seed uint64) ([]float32, []int, error) {
+func (m *Model) forward(c *call, ids []int, style []float32, how Manner) ([]float32, []int, error) {
 	defer runtime.KeepAlive(m) // and the memory of its weights
 	timbre, prosody := style[:m.style], style[m.style:]
 	start := c.arena.mark()
@@ -216,7 +232,7 @@ func (m *Model) forward(c *call, ids []int, style []float32, speed float64, seed
 	if err != nil {
 		return nil, nil, err
 	}
-	encoded, durations := m.predictor.durations(c, hidden, prosody, speed)
+	encoded, durations := m.predictor.durations(c, hidden, prosody, how.Speed)
 	frames := sum(durations)
 	if frames > maxFrames {
 		return nil, nil, fmt.Errorf("kokoro: %d symbols would last %.0f s; the longest utterance is %.0f s",
@@ -227,6 +243,13 @@ func (m *Model) forward(c *call, ids []int, style []float32, speed float64, seed
 		return nil, nil, err
 	}
 	f0 = slices.Clone(f0) // outlives what it lies among
+	if how.Pitch != 0 {
+		// The decoder hears of it, too: it gives the sound the formants of such a voice.
+		by := float32(math.Exp2(how.Pitch / 12))
+		for i := range f0 {
+			f0[i] *= by
+		}
+	}
 	text := m.text.apply(c, ids)
 	c.seam("F0_proj", plane{rows: len(f0), cols: 1, data: f0})
 	c.seam("N_proj", plane{rows: len(n), cols: 1, data: n})
@@ -237,7 +260,7 @@ func (m *Model) forward(c *call, ids []int, style []float32, speed float64, seed
 	}
 	c.seam("decoder", x)
 	x = c.arena.keep(start, x)
-	wave := m.generator.source.apply(c, f0, seed)
+	wave := m.generator.source.apply(c, f0, how.Seed)
 	spectrum := m.generator.stft.forward(c, wave)
 	samples, err := m.generator.apply(c, x, spectrum, timbre)
 	return samples, durations, err

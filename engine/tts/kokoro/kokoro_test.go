@@ -123,7 +123,7 @@ func TestSeams(t *testing.T) {
 	seams := map[string][]float32{}
 	c := &call{ctx: context.Background(), pool: m.pool.(sharedPool).pool, yield: func() {}, arena: m.arena}
 	c.trace = func(name string, x plane) { seams[name] = slices.Clone(x.data) }
-	samples, durations, err := m.forward(c, ids, style, 1, seed)
+	samples, durations, err := m.forward(c, ids, style, Manner{Speed: 1, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestSpeak(t *testing.T) {
 	set := open(t, "case_a.safetensors")
 	style := golden(t, set, "ref_s")
 	phonemes := []rune("hˈO!")
-	samples, spans, err := m.Speak(context.Background(), phonemes, style, 1, 42)
+	samples, spans, err := m.Speak(context.Background(), phonemes, style, Manner{Speed: 1, Seed: 42})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,15 +204,52 @@ func TestSpeak(t *testing.T) {
 		t.Errorf("spans %v; want %v", spans, want)
 	}
 	for workers := 1; workers <= 3; workers++ {
-		again, _, err := tiny(t, workers).Speak(context.Background(), phonemes, style, 1, 42)
+		again, _, err := tiny(t, workers).Speak(context.Background(), phonemes, style, Manner{Speed: 1, Seed: 42})
 		if err != nil || !slices.Equal(samples, again) {
 			t.Errorf("with %d workers the samples differ (%v)", workers, err)
 		}
 	}
 	// A symbol without a number takes no time.
-	_, spans, err = m.Speak(context.Background(), []rune("hˈ⁂O!"), style, 1, 42)
+	_, spans, err = m.Speak(context.Background(), []rune("hˈ⁂O!"), style, Manner{Speed: 1, Seed: 42})
 	if err != nil || len(spans) != 7 || spans[3] != 0 {
 		t.Errorf("spans with an unknown symbol: %v, %v", spans, err)
+	}
+}
+
+// TestPitch: the curve of the pitch is raised for the decoder and the source alike, and
+// nothing lasts longer or shorter.
+func TestPitch(t *testing.T) {
+	m := tiny(t, 2)
+	set := open(t, "case_a.safetensors")
+	ids, style := numbers(t, set, "input_ids"), golden(t, set, "ref_s")
+	say := func(pitch float64) (f0, samples []float32, durations []int) {
+		c := &call{ctx: context.Background(), pool: m.pool.(sharedPool).pool, yield: func() {}, arena: m.arena}
+		c.trace = func(name string, x plane) {
+			if name == "F0_proj" {
+				f0 = slices.Clone(x.data)
+			}
+		}
+		samples, durations, err := m.forward(c, ids, style, Manner{Speed: 1, Pitch: pitch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.arena.trim()
+		return f0, samples, durations
+	}
+	usual, samples, durations := say(0)
+	for pitch, by := range map[float64]float64{12: 2, -12: 0.5, 7: 1.4983} {
+		f0, moved, lasting := say(pitch)
+		if !slices.Equal(lasting, durations) || len(moved) != len(samples) {
+			t.Errorf("%g semitones: durations %v; want %v", pitch, lasting, durations)
+		}
+		if slices.Equal(moved, samples) {
+			t.Errorf("%g semitones are not heard", pitch)
+		}
+		for i := range f0 {
+			if want := float64(usual[i]) * by; math.Abs(float64(f0[i])-want) > 1e-3*math.Abs(want) {
+				t.Fatalf("%g semitones: the pitch of frame %d is %g; want %g", pitch, i, f0[i], want)
+			}
+		}
 	}
 }
 
@@ -227,14 +264,17 @@ func TestSpeakErrors(t *testing.T) {
 		phonemes string
 		style    []float32
 		speed    float64
+		pitch    float64
 	}{
-		{"cancelled", ctx, "hˈO", style, 1},
-		{"too long", context.Background(), string(slices.Repeat([]rune{'a'}, MaxSymbols+1)), style, 1},
-		{"short style", context.Background(), "hˈO", style[1:], 1},
-		{"no speed", context.Background(), "hˈO", style, 0},
-		{"NaN", context.Background(), "hˈO", style, math.NaN()},
+		{"cancelled", ctx, "hˈO", style, 1, 0},
+		{"too long", context.Background(), string(slices.Repeat([]rune{'a'}, MaxSymbols+1)), style, 1, 0},
+		{"short style", context.Background(), "hˈO", style[1:], 1, 0},
+		{"no speed", context.Background(), "hˈO", style, 0, 0},
+		{"NaN", context.Background(), "hˈO", style, math.NaN(), 0},
+		{"an octave and more", context.Background(), "hˈO", style, 1, -12.5},
+		{"no pitch", context.Background(), "hˈO", style, 1, math.NaN()},
 	} {
-		if _, _, err := m.Speak(tt.ctx, []rune(tt.phonemes), tt.style, tt.speed, 0); err == nil {
+		if _, _, err := m.Speak(tt.ctx, []rune(tt.phonemes), tt.style, Manner{Speed: tt.speed, Pitch: tt.pitch}); err == nil {
 			t.Errorf("%s: no error", tt.name)
 		}
 	}
@@ -325,7 +365,7 @@ func TestDamagedWeights(t *testing.T) {
 		if err != nil {
 			continue // one that cannot be normalised
 		}
-		samples, _, err := m.Speak(context.Background(), []rune("hˈO!"), style, 1, 42)
+		samples, _, err := m.Speak(context.Background(), []rune("hˈO!"), style, Manner{Speed: 1, Seed: 42})
 		if err == nil && notFinite(samples) >= 0 || err != nil && !errors.Is(err, weights.ErrFormat) {
 			t.Errorf("%s with 1e38: sample %d is not finite, %v", x.Name, notFinite(samples), err)
 		}

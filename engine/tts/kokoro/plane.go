@@ -61,6 +61,15 @@ func (a *arena) keep(m mark, x plane) plane {
 	return y
 }
 
+// warm takes the first slab, page by page, so that no utterance waits for that.
+func (a *arena) warm() {
+	x := a.floats(keepFloats)
+	for i := 0; i < len(x); i += 1024 {
+		x[i] = 0
+	}
+	a.slab, a.used = 0, 0
+}
+
 // trim gives all slabs but the first back, so that one long utterance does not
 // keep its memory for ever. Nothing may be in use.
 func (a *arena) trim() { a.shrink(1) }

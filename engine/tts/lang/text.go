@@ -42,7 +42,6 @@ type scanner struct {
 	i        int
 	out      []item
 	replaced int // bytes that the aliases of lexicons have put in
-	depth    int // of aliases
 }
 
 // Bounds of what is read.

@@ -137,34 +137,51 @@ func (t *speechTally) frames() int {
 // written as far as the encoding can, then is called.
 func Encode(ctx context.Context, a *server.API, c *server.Call, r engine.SpeakRequest, f *Sound, w io.Writer, streamed bool, then func(engine.Speech) error) (*speechTally, error) {
 	t := &speechTally{}
+	err := Voice(ctx, a, c.Lease, r, f, w, streamed, func(s engine.Speech) error {
+		t.rate = s.Rate
+		t.symbols += s.Symbols
+		t.samples += len(s.Samples)
+		if then == nil {
+			return nil
+		}
+		return then(s)
+	})
+	if err == nil && t.rate == 0 {
+		err = fault.New(engine.CodeInvalidValue, "input", "the text has nothing in it that can be spoken")
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.LogTokens(t.symbols, 0)
+	return t, nil
+}
+
+// Voice has a model speak r and writes it to w. After every chunk, once its bytes are written
+// as far as the encoding can, then is called; it is not for a text in which nothing can be
+// spoken.
+func Voice(ctx context.Context, a *server.API, l engine.Lease, r engine.SpeakRequest, f *Sound, w io.Writer, streamed bool, then func(engine.Speech) error) error {
 	var e codecs.Encoder
-	for chunk, err := range c.Lease.Speak(ctx, r) {
+	for chunk, err := range l.Speak(ctx, r) {
 		if err != nil {
-			return nil, fault.Classify(ctx, err)
+			return fault.Classify(ctx, err)
 		}
 		if e == nil {
 			if e, err = f.Create(w, chunk.Rate, 1, f.options(streamed)); err != nil {
-				return nil, err
+				return err
 			}
-			t.rate = chunk.Rate
 		}
 		if err := e.Write(chunk.Samples); err != nil {
-			return nil, err
+			return err
 		}
 		a.Metrics.Heard(metrics.AudioOut, float64(len(chunk.Samples))/float64(chunk.Rate))
-		t.symbols += chunk.Symbols
-		t.samples += len(chunk.Samples)
-		if then != nil {
-			if err := then(chunk); err != nil {
-				return nil, err
-			}
+		if err := then(chunk); err != nil {
+			return err
 		}
 	}
 	if e == nil {
-		return nil, fault.New(engine.CodeInvalidValue, "input", "the text has nothing in it that can be spoken")
+		return nil
 	}
-	c.LogTokens(t.symbols, 0)
-	return t, e.Close()
+	return e.Close()
 }
 
 // Reading reads how a text is to be read: input_type, which is ssml for what begins

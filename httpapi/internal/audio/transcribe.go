@@ -14,10 +14,10 @@ import (
 )
 
 // StartTranscription makes the model ready and finds out what the upload is.
-func StartTranscription(a *server.API, c *server.Call, model string, r *engine.TranscribeRequest, file io.Reader) (err error) {
+func StartTranscription(a *server.API, c *server.Call, model string, r *engine.TranscribeRequest, file io.Reader, layout codecs.Raw) (err error) {
 	if _, err = a.Prepare(c, model, engine.KindTranscription); err == nil {
 		var u *upload
-		if u, err = openUpload(file); err == nil {
+		if u, err = openUpload(file, layout); err == nil {
 			r.Source = u
 		}
 	}
@@ -60,8 +60,12 @@ func Hear(ctx context.Context, a *server.API, l engine.Lease, r engine.Transcrib
 			}
 		}
 	}
-	t := transcript.New(segments, info)
-	if u, ok := r.Source.(*upload); ok {
+	var who *engine.Speakers
+	if r.Diarize != nil {
+		who = &r.Diarize.Speakers
+	}
+	t := transcript.New(segments, info, who)
+	if u, ok := r.Source.(interface{ warnings(bool) []string }); ok {
 		t.Warnings = u.warnings(t.Text != "")
 	}
 	return t, nil

@@ -7,6 +7,7 @@ import (
 
 	"quern/codecs"
 	"quern/engine"
+	"quern/httpapi/internal/body"
 )
 
 // silent is the level below which nothing can be heard: -60 dBFS.
@@ -21,9 +22,27 @@ type upload struct {
 	ended  bool
 }
 
-// openUpload finds out what an upload is.
-func openUpload(r io.Reader) (*upload, error) {
-	s, err := codecs.Open(r, codecs.Options{})
+// ReadLayout reads file_format: the layout of samples without a header; the zero layout is
+// of files whose content says what they are.
+func ReadLayout(f *body.Form) (l codecs.Raw) {
+	name := f.Str("file_format")
+	if name == "" || name == "other" {
+		return l
+	}
+	l, err := codecs.RawByName(name)
+	if err != nil {
+		f.Invalid("file_format", "%v, or other", err)
+	}
+	return l
+}
+
+// openUpload finds out what an upload is, unless its layout is told.
+func openUpload(r io.Reader, layout codecs.Raw) (*upload, error) {
+	open := codecs.Open
+	if layout.Rate != 0 {
+		open = layout.Open
+	}
+	s, err := open(r, codecs.Options{})
 	if err != nil {
 		return nil, soundError(err)
 	}

@@ -1,6 +1,7 @@
 package body
 
 import (
+	"bufio"
 	"io"
 	"mime/multipart"
 	"slices"
@@ -17,7 +18,12 @@ const (
 	formParts  = 1000
 	formValues = 64 << 10 // bytes of names and values that are kept
 	formHead   = 64 << 10 // bytes before a part: the end of another, and its header
+	fileHead   = 16       // bytes of a file that tell what it is
+	formLong   = 12 << 20 // bytes of longField: four sounds of 10 s, as base64
 )
+
+// longField is the field whose values are sounds.
+const longField = "known_speaker_references"
 
 // A Form is a multipart body being read field by field. As with an object, the
 // first problem is kept and a handler asks once.
@@ -27,13 +33,22 @@ type Form struct {
 	name   string       // of the file
 	p      problem
 	read   map[string]bool
+
+	parts   *multipart.Reader
+	head    *headReader
+	left    int64     // bytes of values there is room for
+	long    int64     // the same of longField
+	count   int       // parts so far
+	coming  io.Reader // the file, while it is being sent; else nil
+	ignored map[string]bool
 }
 
 // NewForm is one of no fields, which will take some without effect and not keep them.
 func NewForm(ignored ...string) *Form {
-	f := &Form{Value: map[string][]string{}, read: map[string]bool{}}
+	f := &Form{Value: map[string][]string{}, read: map[string]bool{}, ignored: map[string]bool{}}
 	for _, n := range ignored {
 		f.read[n], f.read[n+"[]"] = true, true
+		f.ignored[n], f.ignored[n+"[]"] = true, true
 	}
 	return f
 }
@@ -56,42 +71,88 @@ func (h *headReader) Read(p []byte) (int, error) {
 
 // Fill reads all parts: the first file called "file" into a Spool of temp, values
 // into memory. Other files are skipped, and fields that are ignored.
-func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool) error {
-	head := &headReader{r: src}
-	r := multipart.NewReader(head, boundary)
-	left := int64(formValues)
-	for parts := 0; ; parts++ {
-		head.left = formHead
-		p, err := r.NextPart()
-		head.left = -1
-		switch {
-		case err == io.EOF:
+//
+// Where early says so, of the fields before the file and its first bytes, it stops at the
+// file, which is then read while it is being sent. Rest reads what comes after it.
+func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool, early func(head []byte) bool) error {
+	f.head = &headReader{r: src}
+	f.parts, f.left, f.long = multipart.NewReader(f.head, boundary), formValues, formLong
+	for {
+		p, name, err := f.part()
+		if err == io.EOF {
 			return nil
-		case err != nil:
-			return err
-		case parts == formParts:
-			return unreadf("the form has more than %d parts", formParts)
 		}
-		name := p.FormName()
+		if err != nil {
+			return err
+		}
 		switch {
-		case name == "", f.read[name]:
+		case name == "", f.ignored[name]:
 		case p.FileName() == "":
-			b, err := io.ReadAll(io.LimitReader(p, left+1))
+			room, limit := &f.left, formValues
+			if strings.TrimSuffix(name, "[]") == longField {
+				room, limit = &f.long, formLong
+			}
+			b, err := io.ReadAll(io.LimitReader(p, *room+1))
 			if err != nil {
 				return err
 			}
-			if left -= int64(len(name) + len(b)); left < 0 {
-				return unreadf("the fields beside the file are larger than %d bytes", formValues)
+			if *room -= int64(len(name) + len(b)); *room < 0 {
+				return unreadf("the fields beside the file are larger than %d bytes", limit)
 			}
 			f.Value[name] = append(f.Value[name], string(b))
 		case name == "file" && f.upload == nil:
-			f.upload, f.name = temp.New(), p.FileName()
-			if _, err := io.Copy(f.upload, p); err != nil {
+			f.name = p.FileName()
+			file := bufio.NewReader(p)
+			if early != nil {
+				if head, _ := file.Peek(fileHead); early(head) { // errors come again
+					f.coming = file
+					return nil
+				}
+			}
+			f.upload = temp.New()
+			if _, err := io.Copy(f.upload, file); err != nil {
 				return err
 			}
 			if _, err := f.upload.Seek(0, io.SeekStart); err != nil {
 				return err
 			}
+		}
+		if _, err := io.Copy(io.Discard, p); err != nil {
+			return err
+		}
+	}
+}
+
+// part is the next part with its name; io.EOF after the last.
+func (f *Form) part() (*multipart.Part, string, error) {
+	f.head.left = formHead
+	p, err := f.parts.NextPart()
+	f.head.left = -1
+	if err != nil {
+		return nil, "", err
+	}
+	if f.count++; f.count > formParts {
+		return nil, "", unreadf("the form has more than %d parts", formParts)
+	}
+	return p, p.FormName(), nil
+}
+
+// Coming reports whether the file is still being sent.
+func (f *Form) Coming() bool { return f.coming != nil }
+
+// Rest reads what comes after a file that was still being sent. A field that had to come
+// before it is an error. Fields that nothing asked for are skipped.
+func (f *Form) Rest() error {
+	for {
+		p, name, err := f.part()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if f.read[name] && !f.ignored[name] {
+			return fault.New(engine.CodeInvalidValue, name, "%s came after the file, when the answer had begun; send all fields before the file", name)
 		}
 		if _, err := io.Copy(io.Discard, p); err != nil {
 			return err
@@ -184,6 +245,9 @@ func (f *Form) FileName() string { return f.name }
 
 // File returns the upload; nil after an error.
 func (f *Form) File() io.Reader {
+	if f.coming != nil {
+		return f.coming
+	}
 	if f.upload != nil {
 		return f.upload
 	}

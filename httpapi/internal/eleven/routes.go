@@ -3,14 +3,17 @@ package eleven
 
 import "quern/httpapi/internal/server"
 
-type api struct{ *server.API }
+type api struct {
+	*server.API
+	sockets *sockets
+}
 
 // Prefix is where ElevenLabs' endpoints are beside their own paths.
 const Prefix = "/elevenlabs"
 
 // Routes returns the endpoints of the dialect, but for the list of models.
 func Routes(s *server.API) []server.Route {
-	a := api{s}
+	a := api{s, &sockets{}}
 	const speech = "/v1/text-to-speech/:voice_id"
 	noVoices := server.NotBuilt("voices cannot be made or changed here; put voice packs into the model's voices folder")
 	return []server.Route{
@@ -19,6 +22,8 @@ func Routes(s *server.API) []server.Route {
 		{Method: "POST", Path: speech + "/stream/sse", Handle: a.Object(a.streamSpeech), Work: true},
 		{Method: "POST", Path: speech + "/with-timestamps", Handle: a.Object(a.timedSpeech), Work: true},
 		{Method: "POST", Path: speech + "/stream/with-timestamps", Handle: a.Object(a.streamTimedSpeech), Work: true},
+		{Method: "GET", Path: speech + "/stream-input", Handle: a.streamInput, Work: true, Late: true},
+		{Method: "GET", Path: speech + "/multi-stream-input", Handle: a.multiStreamInput, Work: true, Late: true},
 		{Method: "POST", Path: "/v1/speech-to-text", Handle: a.vendorTranscription, Work: true},
 		{Method: "GET", Path: "/v1/voices", Handle: a.vendorVoices},
 		{Method: "GET", Path: "/v2/voices", Handle: a.searchVoices},
@@ -33,4 +38,4 @@ func Routes(s *server.API) []server.Route {
 }
 
 // ListModels answers GET /v1/models for ElevenLabs' clients.
-func ListModels(s *server.API, c *server.Call) error { return api{s}.listModels(c) }
+func ListModels(s *server.API, c *server.Call) error { return api{API: s}.listModels(c) }

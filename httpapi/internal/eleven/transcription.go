@@ -1,11 +1,13 @@
 package eleven
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
 	"quern/engine"
 	"quern/httpapi/internal/audio"
+	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/server"
 	"quern/httpapi/transcript"
 )
@@ -13,7 +15,7 @@ import (
 // vendorTranscription answers POST /v1/speech-to-text in ElevenLabs' shape. Their
 // model names mean the default recogniser.
 func (a api) vendorTranscription(c *server.Call) error {
-	f, err := a.ReadForm(c, "tag_audio_events", "num_speakers", "seed", "file_format", "enable_logging")
+	f, err := a.ReadForm(c, "tag_audio_events", "seed", "file_format", "enable_logging")
 	if err != nil {
 		return err
 	}
@@ -29,17 +31,18 @@ func (a api) vendorTranscription(c *server.Call) error {
 	}
 	r.Keywords = f.Values("keyterms")
 	granularity := f.OneOf("timestamps_granularity", "none", "word", "character")
-	file := f.File()
+	file, layout := f.File(), audio.ReadLayout(f)
 	if f.Str("model_id") == "" {
 		f.Missing("model_id")
 	}
-	if f.Boolean("diarize") {
-		f.Refuse(engine.CodeUnsupportedParam, "diarize", "speakers cannot be told apart")
-	}
+	readSpeakers(f, &r)
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}
-	if err := audio.StartTranscription(a.API, c, "", &r, file); err != nil {
+	if err := audio.StartTranscription(a.API, c, "", &r, file, layout); err != nil {
+		return err
+	}
+	if err := audio.CheckDiarize(c, r.Diarize, "diarize"); err != nil {
 		return err
 	}
 	t, err := audio.CollectInTime(a.API, c, r)
@@ -54,6 +57,7 @@ type vendorWord struct {
 	Start      *float64     `json:"start,omitempty"`
 	End        *float64     `json:"end,omitempty"`
 	Type       string       `json:"type"`
+	Speaker    string       `json:"speaker_id,omitempty"`
 	Logprob    float64      `json:"logprob"`
 	Characters []vendorChar `json:"characters,omitempty"`
 }
@@ -75,7 +79,7 @@ type vendorTranscript struct {
 
 func newVendorTranscript(t *transcript.Transcript, granularity string) vendorTranscript {
 	out := vendorTranscript{t.Info.Language, t.Info.Probability, t.Text, []vendorWord{}, transcript.Round(t.Info.Duration), t.Warnings}
-	end := 0.0
+	end, speaker := 0.0, ""
 	for _, s := range t.Segments {
 		for _, w := range s.Words {
 			text := strings.TrimSpace(w.Text)
@@ -83,9 +87,10 @@ func newVendorTranscript(t *transcript.Transcript, granularity string) vendorTra
 				continue
 			}
 			if len(out.Words) > 0 && w.Text != text {
-				out.Words = append(out.Words, vendorWord{Text: " ", Start: new(transcript.Round(end)), End: new(transcript.Round(max(end, w.Start))), Type: "spacing"})
+				out.Words = append(out.Words, vendorWord{Text: " ", Start: new(transcript.Round(end)), End: new(transcript.Round(max(end, w.Start))), Type: "spacing", Speaker: speaker})
 			}
-			v := vendorWord{Text: text, Start: new(transcript.Round(w.Start)), End: new(transcript.Round(w.End)), Type: "word", Logprob: math.Log(max(w.Probability, 1e-9))}
+			speaker = t.Name(w.Speaker, speakerID)
+			v := vendorWord{Text: text, Start: new(transcript.Round(w.Start)), End: new(transcript.Round(w.End)), Type: "word", Speaker: speaker, Logprob: math.Log(max(w.Probability, 1e-9))}
 			if granularity == "character" {
 				var al alignment
 				al.spread(text, w.Start, w.End)
@@ -104,3 +109,28 @@ func newVendorTranscript(t *transcript.Transcript, granularity string) vendorTra
 	}
 	return out
 }
+
+// usualThreshold is what diarization_threshold is where a request does not say, which is
+// where the published distance is.
+const usualThreshold = 0.22
+
+// readSpeakers reads whether speakers are asked for. Their number is at most num_speakers; a
+// higher diarization_threshold makes fewer.
+func readSpeakers(f *body.Form, r *engine.TranscribeRequest) {
+	wanted := f.Boolean("diarize")
+	most := audio.Count(f, "num_speakers")
+	threshold, given := f.Number("diarization_threshold", 0.1, 0.4)
+	switch {
+	case given && !wanted:
+		f.Invalid("diarization_threshold", "needs diarize")
+	case given && most > 0:
+		f.Invalid("diarization_threshold", "cannot be given with num_speakers")
+	}
+	if wanted {
+		r.Diarize = &engine.Diarization{}
+		r.Diarize.Max, r.Diarize.Threshold = most, threshold/usualThreshold
+	}
+}
+
+// speakerID is what speakers are called.
+func speakerID(i int) string { return fmt.Sprintf("speaker_%d", i) }

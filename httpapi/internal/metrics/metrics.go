@@ -155,13 +155,13 @@ var (
 	descMemory = &desc{"model_memory_bytes", "Memory of a resident model, by kind.", []string{"model_name", "kind"}, false}
 
 	// Of the whole server and without labels: gateways read one line of each name.
-	descAllWaiting = &desc{"quern_requests_waiting", "Requests queued, for models of all kinds, those that wait for a load included.", nil, false}
+	descAllWaiting = &desc{"quern_requests_waiting", "Requests queued, for models of all kinds, those that wait for a load included and lines of batches not.", nil, false}
 	descAllRunning = &desc{"quern_requests_running", "Sequences and requests that are worked on, by models of all kinds.", nil, false}
 	descAllKV      = &desc{"quern_kv_cache_usage", "KV blocks in use of the model whose cache is fullest, 0 to 1.", nil, false}
 	descAllCache   = &desc{"quern_cache_config_info", "Shape of the KV pool of the default chat model, as planned before it is loaded.", []string{"block_size", "num_blocks"}, false}
 
 	descPreempt = &desc{"vllm:num_preemptions_total", "Sequences that gave their blocks back and waited.", byModel, true}
-	descWaiting = &desc{"vllm:num_requests_waiting", "Requests queued.", byModel, false}
+	descWaiting = &desc{"vllm:num_requests_waiting", "Requests queued, but for lines of batches.", byModel, false}
 	descRunning = &desc{"vllm:num_requests_running", "Sequences in the batch.", byModel, false}
 	descKV      = &desc{"vllm:kv_cache_usage_perc", "KV blocks in use, 0 to 1.", byModel, false}
 	descCache   = &desc{"vllm:cache_config_info", "Shape of the KV pool, as planned before the model is loaded.", []string{"model_name", "block_size", "num_gpu_blocks"}, false}
@@ -188,11 +188,12 @@ var (
 		{&desc{"prefix_cache_disk_damaged_total", "Files that were not what they should be, and were removed.", nil, true}, func(d *engine.DiskStats) int64 { return d.Damaged }},
 		{&desc{"prefix_cache_disk_errors_total", "Errors of the disk.", nil, true}, func(d *engine.DiskStats) int64 { return d.Errors }},
 	}
-	descDiskHits = &desc{"prefix_cache_disk_hit_tokens_total", "Tokens whose keys and values were read from disk.", byModel, true}
-	descDrafts   = &desc{"vllm:spec_decode_num_drafts_total", "Drafts of what comes next.", byModel, true}
-	descDrafted  = &desc{"vllm:spec_decode_num_draft_tokens_total", "Tokens of drafts.", byModel, true}
-	descAccepted = &desc{"vllm:spec_decode_num_accepted_tokens_total", "Tokens of drafts that came next.", byModel, true}
-	descPlaces   = &desc{"vllm:spec_decode_num_accepted_tokens_per_pos_total", "Tokens of drafts that came next, by place in the draft.", []string{"model_name", "position"}, true}
+	descBackground = &desc{"background_requests_waiting", "Lines of batches queued for a slot, which other requests do not wait for.", byModel, false}
+	descDiskHits   = &desc{"prefix_cache_disk_hit_tokens_total", "Tokens whose keys and values were read from disk.", byModel, true}
+	descDrafts     = &desc{"vllm:spec_decode_num_drafts_total", "Drafts of what comes next.", byModel, true}
+	descDrafted    = &desc{"vllm:spec_decode_num_draft_tokens_total", "Tokens of drafts.", byModel, true}
+	descAccepted   = &desc{"vllm:spec_decode_num_accepted_tokens_total", "Tokens of drafts that came next.", byModel, true}
+	descPlaces     = &desc{"vllm:spec_decode_num_accepted_tokens_per_pos_total", "Tokens of drafts that came next, by place in the draft.", []string{"model_name", "position"}, true}
 )
 
 // report puts the state of the server and of every model. Models that are not resident
@@ -225,6 +226,7 @@ func (s state) report(put func(d *desc, v float64, labels ...string)) {
 		put(descLoad, m.LoadSeconds, m.Model)
 		put(descMemory, float64(m.WeightBytes), m.Model, "weights")
 		put(descMemory, float64(m.CacheBytes), m.Model, "kv_cache")
+		put(descBackground, float64(m.Background), m.Model)
 		if stats.Disk != nil {
 			put(descDiskHits, float64(m.DiskHits), m.Model)
 		}

@@ -20,7 +20,7 @@ func (source) Models() []engine.ModelInfo {
 
 func (source) Stats() engine.Stats {
 	return engine.Stats{
-		Models:  []engine.ModelStats{{Model: "a", LoadSeconds: 1.5, PromptTokens: 7, Waiting: 3, Running: 2}},
+		Models:  []engine.ModelStats{{Model: "a", LoadSeconds: 1.5, PromptTokens: 7, Waiting: 3, Background: 6, Running: 2}},
 		Planned: []engine.CachePlan{{Model: "b \"c\\", BlockSize: 32, Blocks: 64}}, Loading: 1,
 	}
 }
@@ -60,6 +60,9 @@ const want = `# HELP audio_seconds_total Audio transcribed (in) and spoken (out)
 # TYPE audio_seconds_total counter
 audio_seconds_total{direction="in"} 0
 audio_seconds_total{direction="out"} 2.5
+# HELP background_requests_waiting Lines of batches queued for a slot, which other requests do not wait for.
+# TYPE background_requests_waiting gauge
+background_requests_waiting{model_name="a"} 6
 # HELP http_requests_total Requests answered, by route and status; 499 are clients that left.
 # TYPE http_requests_total counter
 http_requests_total{code="200",path="/v1/models"} 2
@@ -86,7 +89,7 @@ quern_kv_cache_usage 0
 # HELP quern_requests_running Sequences and requests that are worked on, by models of all kinds.
 # TYPE quern_requests_running gauge
 quern_requests_running 2
-# HELP quern_requests_waiting Requests queued, for models of all kinds, those that wait for a load included.
+# HELP quern_requests_waiting Requests queued, for models of all kinds, those that wait for a load included and lines of batches not.
 # TYPE quern_requests_waiting gauge
 quern_requests_waiting 4
 # HELP realtime_leg_seconds Of a spoken turn: transcription (from its end to the text), first_token (from there), first_audio (from there), turn (from its end to the first sound or, without sound, token).
@@ -137,7 +140,7 @@ vllm:num_preemptions_total{model_name="a"} 0
 # TYPE vllm:num_requests_running gauge
 vllm:num_requests_running{model_name="a"} 2
 vllm:num_requests_running{model_name="b \"c\\"} 0
-# HELP vllm:num_requests_waiting Requests queued.
+# HELP vllm:num_requests_waiting Requests queued, but for lines of batches.
 # TYPE vllm:num_requests_waiting gauge
 vllm:num_requests_waiting{model_name="a"} 3
 vllm:num_requests_waiting{model_name="b \"c\\"} 0

@@ -18,7 +18,8 @@ type transcription struct {
 	engine.TranscribeRequest
 	format          string
 	words, segments bool // of verbose_json
-	streamed        bool
+	streamed, live  bool
+	speakers        string // the field that asks for speakers; "" where none does
 }
 
 // transcriptions answers POST /v1/audio/transcriptions.
@@ -28,6 +29,7 @@ func (a api) transcriptions(c *server.Call) error {
 			f.Invalid("target_language", "must be an ISO 639-1 code or an English name, got %.60q", r.Target)
 		}
 		r.streamed = f.Boolean("stream")
+		readLive(r, f)
 		granularities := f.Values("timestamp_granularities")
 		for _, g := range granularities {
 			if g != "word" && g != "segment" {
@@ -60,7 +62,7 @@ func (a api) translations(c *server.Call) error {
 // transcribe reads what both endpoints have in common, then what own reads, and
 // answers.
 func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) error {
-	f, err := a.ReadForm(c, "languages", "known_speaker_names", "known_speaker_references")
+	f, err := a.ReadComingForm(c, early(c), "languages")
 	if err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) er
 	if model == "" {
 		f.Missing("model")
 	}
-	file := f.File()
+	file, layout := f.File(), audio.ReadLayout(f)
 	r.Prompt = f.Str("prompt")
 	r.Language = f.Str("language")
 	if strings.EqualFold(r.Language, "auto") {
@@ -85,24 +87,32 @@ func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) er
 	}
 	readGuards(r, f)
 	readDecoding(r, f)
-	if r.format = f.Str("response_format"); r.format == "diarized_json" {
-		f.Refuse(engine.CodeUnsupportedParam, "response_format", "speakers cannot be told apart; ask for verbose_json")
-	} else if r.format = f.OneOf("response_format", "json", "text", "srt", "verbose_json", "vtt"); r.format == "" {
+	if r.format = f.OneOf("response_format", responseFormats...); r.format == "" {
 		r.format = "json"
 	}
 	if t, ok := f.Number("temperature", 0, 1); ok {
 		r.Temperature = &t
 	}
 	own(f, r)
+	readSpeakers(r, f)
+	if r.live && r.Diarize != nil {
+		f.Refuse(engine.CodeUnsupportedParam, r.speakers, "%s: who speaks is known when the sound ends; leave live out", r.speakers)
+	}
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}
-	if err := audio.StartTranscription(a.API, c, model, &r.TranscribeRequest, file); err != nil {
+	if err := audio.StartTranscription(a.API, c, model, &r.TranscribeRequest, file, layout); err != nil {
+		if f.Coming() {
+			err = a.ComingError(c, err)
+		}
 		return err
 	}
-	r.Words = r.words || r.SkipSilence > 0
+	if err := audio.CheckDiarize(c, r.Diarize, r.speakers); err != nil {
+		return err
+	}
+	r.Words = r.words || r.SkipSilence > 0 || r.format == whisperX
 	if r.streamed {
-		return a.streamTranscription(c, r)
+		return a.streamTranscription(c, f, r)
 	}
 	t, err := audio.CollectInTime(a.API, c, r.TranscribeRequest)
 	if err != nil {
@@ -116,9 +126,13 @@ func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Tra
 	case "text":
 		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(t.Text+"\n"))
 	case "srt":
-		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(transcript.SRT(t.Segments)))
+		return a.Write(c, 200, "text/plain; charset=utf-8", []byte(transcript.SRT(t.Spoken())))
 	case "vtt":
-		return a.Write(c, 200, "text/vtt; charset=utf-8", []byte(transcript.VTT(t.Segments)))
+		return a.Write(c, 200, "text/vtt; charset=utf-8", []byte(transcript.VTT(t.Spoken())))
+	case diarizedJSON:
+		return a.WriteJSON(c, 200, t.Diarized())
+	case whisperX:
+		return a.WriteJSON(c, 200, t.WhisperX())
 	case "verbose_json":
 		return a.WriteJSON(c, 200, t.Verbose(r.Translate, r.segments, r.words))
 	}
@@ -136,17 +150,19 @@ func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Tra
 }
 
 // streamTranscription sends every segment as soon as it is final. The deltas
-// joined are the text.
-func (a api) streamTranscription(c *server.Call, r *transcription) error {
+// joined are the text. Who speaks is known when the sound ends, which the first event
+// says: a segment for each speaker's part comes before the last event.
+func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription) error {
 	type place struct {
 		ID    int     `json:"id"`
 		Start float64 `json:"start"`
 		End   float64 `json:"end"`
 	}
 	type delta struct {
-		Type    string `json:"type"`
-		Delta   string `json:"delta"`
-		Segment place  `json:"segment"`
+		Type     string `json:"type"`
+		Delta    string `json:"delta"`
+		Segment  *place `json:"segment,omitempty"`
+		Speakers string `json:"speakers,omitempty"`
 	}
 	type done struct {
 		Type     string                      `json:"type"`
@@ -160,16 +176,35 @@ func (a api) streamTranscription(c *server.Call, r *transcription) error {
 	s := a.NewStream(c, stream.ServerEvents)
 	return server.StreamWork(a.API, c, s, s.Event, func(ctx context.Context, send func(any) error) error {
 		first := true
-		t, err := audio.Collect(ctx, a.API, c, r.TranscribeRequest, func(seg engine.Segment) error {
+		begin := func() error {
+			if !first || r.Diarize == nil {
+				return nil
+			}
+			return send(delta{Type: "transcript.text.delta", Speakers: "when the sound ends"})
+		}
+		t, err := a.hear(ctx, c, f, r, func(seg engine.Segment) error {
 			text := seg.Text
+			if err := begin(); err != nil {
+				return err
+			}
 			if first {
 				text = strings.TrimLeft(text, " ")
 				first = false
 			}
-			return send(delta{"transcript.text.delta", text, place{seg.ID, transcript.Round(seg.Start), transcript.Round(seg.End)}})
+			return send(delta{Type: "transcript.text.delta", Delta: text, Segment: &place{seg.ID, transcript.Round(seg.Start), transcript.Round(seg.End)}})
 		})
 		if err != nil {
 			return err
+		}
+		if err := begin(); err != nil {
+			return err
+		}
+		if r.Diarize != nil {
+			for _, s := range t.Diarized().Segments {
+				if err := send(s); err != nil {
+					return err
+				}
+			}
 		}
 		end := done{"transcript.text.done", t.Text, engine.LanguageName(t.Info.Language), transcript.Round(t.Info.Duration), nil, nil, t.Warnings}
 		if r.segments {

@@ -10,22 +10,20 @@ import (
 	"quern/httpapi/internal/fault"
 )
 
-// eventAliases are other spellings of them.
-var eventAliases = map[string]string{"transcription_session.update": "session.update"}
-
 // events are what a client may say.
 func events() map[string]func(*session, *body.Object) error {
 	return map[string]func(*session, *body.Object) error{
-		"session.update":             (*session).updateSession,
-		"input_audio_buffer.append":  (*session).appendAudio,
-		"input_audio_buffer.commit":  (*session).commitAudio,
-		"input_audio_buffer.clear":   (*session).clearAudio,
-		"conversation.item.create":   (*session).createItem,
-		"conversation.item.retrieve": (*session).retrieveItem,
-		"conversation.item.delete":   (*session).deleteItem,
-		"conversation.item.truncate": (*session).truncateItem,
-		"response.create":            (*session).createResponse,
-		"response.cancel":            (*session).cancelResponse,
+		"session.update":               func(s *session, o *body.Object) error { return s.updateSession(o, false) },
+		"transcription_session.update": func(s *session, o *body.Object) error { return s.updateSession(o, true) },
+		"input_audio_buffer.append":    (*session).appendAudio,
+		"input_audio_buffer.commit":    (*session).commitAudio,
+		"input_audio_buffer.clear":     (*session).clearAudio,
+		"conversation.item.create":     (*session).createItem,
+		"conversation.item.retrieve":   (*session).retrieveItem,
+		"conversation.item.delete":     (*session).deleteItem,
+		"conversation.item.truncate":   (*session).truncateItem,
+		"response.create":              (*session).createResponse,
+		"response.cancel":              (*session).cancelResponse,
 		"output_audio_buffer.clear": func(*session, *body.Object) error {
 			return fault.New(engine.CodeUnsupportedParam, "type", "output_audio_buffer.clear is for WebRTC; with a WebSocket stop playing and send response.cancel")
 		},
@@ -60,9 +58,6 @@ func (s *session) take(b []byte, id *string) error {
 		return o.Err()
 	}
 	name := kind.Str()
-	if to, ok := eventAliases[name]; ok {
-		name = to
-	}
 	table := events()
 	do, ok := table[name]
 	if !ok {
@@ -72,9 +67,11 @@ func (s *session) take(b []byte, id *string) error {
 	return do(s, o)
 }
 
-// updateSession changes what is named, or nothing.
-func (s *session) updateSession(o *body.Object) error {
+// updateSession changes what is named, or nothing. An update of the beta API's makes the
+// session one of type transcription, and is answered as there.
+func (s *session) updateSession(o *body.Object, beta bool) error {
 	next := s.cfg
+	next.listens = next.listens || beta
 	if v, ok := o.Need("session"); ok && v.Kind() == '{' {
 		in := o.Object("session")
 		next.read(in)
@@ -94,6 +91,10 @@ func (s *session) updateSession(o *body.Object) error {
 		}
 	}
 	s.cfg = next
+	if beta && !s.beta {
+		s.emit(event{Type: "transcription_session.updated", Session: s.cfg.spell(s.id, s.expires.Unix(), true)})
+		return nil
+	}
 	s.emit(event{Type: "session.updated", Session: s.object()})
 	return nil
 }

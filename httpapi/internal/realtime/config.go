@@ -3,6 +3,7 @@ package realtime
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 
@@ -61,6 +62,7 @@ type hearing struct {
 	prompt   string
 	keywords []string
 	logprobs bool
+	delay    string // one of steps; "" is none asked for
 }
 
 // turnDetection says when a speaker's turn begins and ends. Times are milliseconds.
@@ -281,7 +283,9 @@ func (c *config) readHearing(o *body.Object, field string) {
 			c.ear.keywords = append(c.ear.keywords, item.Str())
 		}
 	}
-	t.Ignore("delay")
+	if t.Has("delay") {
+		c.ear.delay = t.OneOf("delay", slices.Sorted(maps.Keys(steps))...)
+	}
 }
 
 // maxKeywords bounds the words that may occur.

@@ -9,6 +9,7 @@ import (
 	"quern/codecs/pcm"
 	"quern/codecs/resample"
 	"quern/engine"
+	"quern/httpapi/internal/audio"
 	"quern/httpapi/internal/fault"
 )
 
@@ -21,8 +22,8 @@ type ear struct {
 	start    int // sample number of audio[0]
 	heard    int // samples the detector has had
 	detector engine.Detector
-	model    string // the recogniser the detector is of
-	turns    *turns // nil while the client ends turns
+	model    string       // the recogniser the detector is of
+	turns    *audio.Turns // nil while the client ends turns
 	set      *turnDetection
 	item     string // id of the item the turn becomes; "" before it begins
 }
@@ -115,7 +116,7 @@ func (e *ear) listen(c *config, d engine.Detector) {
 	case c.turns == nil:
 		e.turns = nil
 	default:
-		e.turns, e.heard = newTurns(d, c.turns), e.end()
+		e.turns, e.heard = audio.NewTurns(d, c.turns.Threshold, audio.LoudHops, c.turns.Silence), e.end()
 	}
 	e.set, e.detector, e.model = c.turns, d, c.ear.model
 }

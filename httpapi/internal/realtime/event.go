@@ -26,6 +26,7 @@ type event struct {
 
 	Previous   any    `json:"previous_item_id,omitempty"` // an id, or null
 	ResponseID string `json:"response_id,omitempty"`
+	ID         string `json:"id,omitempty"` // of a segment
 	ItemID     string `json:"item_id,omitempty"`
 	Output     *int   `json:"output_index,omitempty"`
 	Content    *int   `json:"content_index,omitempty"`
@@ -39,8 +40,11 @@ type event struct {
 	Logprobs   any     `json:"logprobs,omitempty"`
 	Usage      any     `json:"usage,omitempty"`
 
-	AudioStart *int `json:"audio_start_ms,omitempty"`
-	AudioEnd   *int `json:"audio_end_ms,omitempty"`
+	AudioStart *int     `json:"audio_start_ms,omitempty"`
+	AudioEnd   *int     `json:"audio_end_ms,omitempty"`
+	Start      *float64 `json:"start,omitempty"` // seconds
+	End        *float64 `json:"end,omitempty"`
+	Speaker    *string  `json:"speaker,omitempty"`
 }
 
 // betaNames are the events that were called otherwise before the API was released; ""
@@ -54,6 +58,8 @@ var betaNames = map[string]string{
 	"response.output_audio_transcript.done":  "response.audio_transcript.done",
 	"conversation.item.added":                "conversation.item.created",
 	"conversation.item.done":                 "",
+
+	"conversation.item.input_audio_transcription.segment": "",
 }
 
 // betaTypes are the same of contents.

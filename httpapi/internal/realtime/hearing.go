@@ -22,12 +22,25 @@ func (s *session) detector() (engine.Detector, error) {
 	return s.api.Options.Engine.Detector(s.cfg.ear.model)
 }
 
+// held is how much sound counts against realtime.audio: what is not transcribed, or the
+// turn under way, in samples.
+func (s *session) held() int {
+	n := len(s.ear.audio) + s.waiting
+	for _, f := range s.followed {
+		n += f.feed.Held()
+	}
+	if s.turn != nil {
+		n = max(n, len(s.ear.audio)+s.turn.samples)
+	}
+	return n
+}
+
 // holds refuses sound that the session has no room for, given its bytes.
 func (s *session) holds(n int) error {
 	most := s.api.Options.Realtime.Audio
 	more := n / s.cfg.in.samples.Size() * engine.HearingRate / s.cfg.in.rate
-	if len(s.ear.audio)+s.waiting+more > samplesOf(most) {
-		return fault.New(engine.CodeInvalidValue, "audio", "the session would hold more than %v of sound that is not transcribed (realtime.audio); commit or clear the buffer", most)
+	if s.held()+more > samplesOf(most) {
+		return fault.New(engine.CodeInvalidValue, "audio", "the turn, or what is not transcribed, would be longer than %v (realtime.audio); commit or clear the buffer", most)
 	}
 	return nil
 }
@@ -57,13 +70,19 @@ func (s *session) appendAudio(o *body.Object) error {
 		s.ear.audio = convert(s.ear.audio, s.ear.conv, b[:n], s.cfg.in)
 		b = b[n:]
 		if s.ear.turns == nil {
+			if s.turn == nil && s.follows() {
+				s.follow()
+			}
+			if s.turn != nil {
+				s.pass(s.ear.end())
+			}
 			continue
 		}
 		s.listen()
-		if s.waiting+len(s.ear.audio) <= samplesOf(s.api.Options.Realtime.Audio) {
+		if s.held() <= samplesOf(s.api.Options.Realtime.Audio) {
 			continue
 		}
-		if !s.ear.turns.speaking {
+		if !s.ear.turns.Speaking {
 			return s.holds(len(b))
 		}
 		s.endTurn() // who never pauses is answered all the same
@@ -76,24 +95,32 @@ func (s *session) listen() {
 	e := &s.ear
 	for e.end()-e.heard >= engine.Hop {
 		at := e.heard - e.start
-		now := e.turns.hear(e.audio[at : at+engine.Hop])
+		now := e.turns.Hear(e.audio[at : at+engine.Hop])
 		e.heard += engine.Hop
 		switch now {
-		case began:
-			e.forget(e.heard - loudHops*engine.Hop - samplesIn(e.set.Prefix))
+		case audio.Began:
+			e.forget(e.heard - audio.LoudHops*engine.Hop - samplesIn(e.set.Prefix))
 			s.beginTurn()
-		case ended:
+		case audio.Ended:
 			s.endTurn()
 		}
 	}
-	if !e.turns.speaking {
-		e.forget(e.heard - loudHops*engine.Hop - samplesIn(e.set.Prefix))
+	switch {
+	case !e.turns.Speaking:
+		e.forget(e.heard - audio.LoudHops*engine.Hop - samplesIn(e.set.Prefix))
+	case s.turn != nil:
+		s.pass(e.heard)
 	}
 }
 
 // beginTurn tells that somebody speaks, which may end the reply under way.
 func (s *session) beginTurn() {
-	s.ear.item = reqlog.NewID("item_")
+	if s.turn == nil {
+		s.ear.item = reqlog.NewID("item_")
+		if s.follows() {
+			s.follow()
+		}
+	}
 	start := milliseconds(s.ear.start)
 	s.emit(event{Type: "input_audio_buffer.speech_started", AudioStart: &start, ItemID: s.ear.item})
 	s.owed = false // the turn that begins is answered instead
@@ -105,13 +132,18 @@ func (s *session) beginTurn() {
 // endTurn makes an item of the turn and may answer it.
 func (s *session) endTurn() {
 	e := &s.ear
-	e.turns.stop()
+	e.turns.Stop()
 	stop := milliseconds(e.heard)
 	s.emit(event{Type: "input_audio_buffer.speech_stopped", AudioEnd: &stop, ItemID: e.item})
 	// What the detector has not heard is of the next turn.
-	rest := append([]float32(nil), e.audio[e.heard-e.start:]...)
-	sound := append([]float32(nil), e.audio[:e.heard-e.start]...)
-	e.audio, e.start = rest, e.heard
+	var sound []float32
+	if s.turn != nil {
+		s.pass(e.heard)
+	} else {
+		rest := append([]float32(nil), e.audio[e.heard-e.start:]...)
+		sound = append(sound, e.audio[:e.heard-e.start]...)
+		e.audio, e.start = rest, e.heard
+	}
 	if err := s.commit(sound); err != nil {
 		s.fail(s.failure(s.ctx, err), "")
 		return
@@ -142,12 +174,24 @@ func (s *session) commitAudio(o *body.Object) error {
 	if err := s.api.Finish(s.c, o); err != nil {
 		return err
 	}
-	if n := len(s.ear.audio); n < leastTurn {
+	n := len(s.ear.audio)
+	if s.turn != nil {
+		n += s.turn.samples
+	}
+	if n < leastTurn {
 		return fault.New("input_audio_buffer_commit_empty", "", "the buffer holds %d ms of sound, and a turn has 100 at least; append more first", milliseconds(n))
 	}
-	sound := s.ear.take(s.ear.start)
+	var sound []float32
+	if s.turn == nil && s.follows() {
+		s.follow()
+	}
+	if s.turn != nil {
+		s.pass(s.ear.end())
+	} else {
+		sound = s.ear.take(s.ear.start)
+	}
 	if s.ear.turns != nil {
-		s.ear.turns.stop()
+		s.ear.turns.Stop()
 		s.ear.heard = s.ear.end()
 	}
 	return s.commit(sound)
@@ -159,24 +203,29 @@ func (s *session) clearAudio(o *body.Object) error {
 		return err
 	}
 	s.ear.forget(s.ear.end())
+	s.drop()
 	s.ear.item = ""
 	if s.ear.turns != nil {
-		s.ear.turns.stop()
+		s.ear.turns.Stop()
 		s.ear.heard = s.ear.end()
 	}
 	s.emit(event{Type: "input_audio_buffer.cleared"})
 	return nil
 }
 
-// commit makes a turn an item of the speaker's.
+// commit makes a turn an item of the speaker's: the one that was followed, or this sound.
 func (s *session) commit(sound []float32) error {
 	it := newItem(s.ear.item, itemMessage)
 	s.ear.item = ""
 	it.role, it.parts = chat.RoleUser, []part{{kind: "input_audio"}}
+	if s.turn != nil {
+		it = s.turn.it
+	}
 	if s.cfg.listens { // which keeps no conversation
 		s.items = nil
 	}
 	if err := s.room(it); err != nil {
+		s.drop()
 		return err
 	}
 	s.turns++
@@ -184,7 +233,13 @@ func (s *session) commit(sound []float32) error {
 	s.emit(event{Type: "input_audio_buffer.committed", ItemID: it.id, Previous: s.before(at)})
 	s.insert(it, at)
 	s.finished(it)
-	s.transcribe(it, sound)
+	if s.turn == nil {
+		s.transcribe(it, sound)
+		return nil
+	}
+	it.ended = time.Now()
+	s.turn.feed.Close(nil)
+	s.turn = nil
 	return nil
 }
 
@@ -218,8 +273,8 @@ func (s *session) hear(it *item, h *hearing, tell bool, sound []float32) (t *tra
 		return nil, err
 	}
 	defer lease.Release()
-	r := engine.TranscribeRequest{Source: new(samples(sound))}
-	r.Language, r.Prompt, r.Keywords, r.Logprobs = h.language, h.prompt, h.keywords, h.logprobs
+	r := h.request()
+	r.Source = new(samples(sound))
 	zero, first := 0, true
 	return audio.Hear(s.ctx, s.api.API, lease, r, func(seg engine.Segment) error {
 		text := seg.Text
@@ -231,10 +286,16 @@ func (s *session) hear(it *item, h *hearing, tell bool, sound []float32) (t *tra
 		}
 		e := event{Type: "conversation.item.input_audio_transcription.delta", ItemID: it.id, Content: &zero, Delta: text}
 		if h.logprobs {
-			e.Logprobs = transcript.New([]engine.Segment{seg}, engine.TranscribeInfo{}).Logprobs()
+			e.Logprobs = transcript.New([]engine.Segment{seg}, engine.TranscribeInfo{}, nil).Logprobs()
 		}
 		return s.main(s.ctx, func() { s.emit(e) })
 	})
+}
+
+// request is what a recogniser is asked for.
+func (h *hearing) request() (r engine.TranscribeRequest) {
+	r.Language, r.Prompt, r.Keywords, r.Logprobs = h.language, h.prompt, h.keywords, h.logprobs
+	return r
 }
 
 // written takes the text of an item's sound, or why there is none.

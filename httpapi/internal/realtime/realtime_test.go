@@ -3,7 +3,6 @@ package realtime
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"quern/engine"
 	"quern/engine/chat"
 	"quern/httpapi/internal/body"
 )
@@ -57,44 +55,6 @@ func TestSentences(t *testing.T) {
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("%s, %d bytes at a time:\n%q\nwant\n%q", tt.name, step, got, tt.want)
 			}
-		}
-	}
-}
-
-// A script is a detector that hears what a test wrote.
-type script []float32
-
-func (s *script) Listen() engine.Listener { return s }
-func (s *script) Hear([]float32) float32 {
-	p := (*s)[0]
-	*s = (*s)[1:]
-	return p
-}
-
-func TestTurns(t *testing.T) {
-	hops := func(p float32, n int) []float32 { return slices.Repeat([]float32{p}, n) }
-	for _, tt := range []struct {
-		name  string
-		heard [][]float32
-		want  string // hop and what changed there
-	}{
-		{"speech", [][]float32{hops(0, 5), hops(1, 10), hops(0, 20)}, "7 began, 18 ended, "},
-		{"a click", [][]float32{hops(0, 5), hops(1, 2), hops(0, 20)}, ""},
-		{"a short silence", [][]float32{hops(1, 5), hops(0, 3), hops(1, 1), hops(0, 3), hops(1, 5), hops(0, 4)}, "2 began, 20 ended, "},
-		{"between the thresholds", [][]float32{hops(1, 5), hops(0.4, 50), hops(0, 1), hops(0.4, 3)}, "2 began, 58 ended, "},
-		{"twice", [][]float32{hops(1, 3), hops(0, 4), hops(1, 3), hops(0, 4)}, "2 began, 6 ended, 9 began, 13 ended, "},
-	} {
-		s := script(slices.Concat(tt.heard...))
-		// 100 ms are four hops.
-		f := newTurns(&s, &turnDetection{Threshold: 0.5, Silence: 100})
-		got := ""
-		for i := 0; len(s) > 0; i++ {
-			if c := f.hear(nil); c != same {
-				got += fmt.Sprintf("%d %s, ", i, map[change]string{began: "began", ended: "ended"}[c])
-			}
-		}
-		if got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

@@ -31,13 +31,13 @@ func Routes(s *server.API) []server.Route {
 	list := []server.Route{
 		{Method: "GET", Path: "/v1/realtime", Handle: a.connect, Admit: a.secrets.admit, Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/realtime/client_secrets", Handle: s.Object(a.newSecret), Bare: true},
+		{Method: "POST", Path: "/v1/realtime/transcription_sessions", Handle: s.Object(a.newTranscriptionSession), Bare: true},
 	}
 	for _, no := range []struct{ method, path, why string }{
 		{"POST", "/v1/realtime", webRTC},
 		{"POST", "/v1/realtime/calls", webRTC},
 		{"POST", "/v1/realtime/calls/:id/:action", webRTC},
 		{"POST", "/v1/realtime/sessions", "sessions of the beta API are not made ahead; use POST /v1/realtime/client_secrets"},
-		{"POST", "/v1/realtime/transcription_sessions", "sessions of the beta API are not made ahead; use POST /v1/realtime/client_secrets"},
 		{"GET", "/v1/realtime/translations", "translation sessions are not supported; transcribe with POST /v1/audio/translations"},
 		{"POST", "/v1/realtime/translations/client_secrets", "translation sessions are not supported; transcribe with POST /v1/audio/translations"},
 	} {
@@ -60,10 +60,10 @@ func wantsBeta(h http.Header) bool {
 
 // connect answers GET /v1/realtime: it serves a session until that ends.
 func (a *api) connect(c *server.Call) error {
-	cfg := newConfig()
-	if secret, ok := guard.Credential(c.R.Header); ok {
-		if saved, ok := a.secrets.config(secret); ok {
-			cfg = saved
+	cfg, secret := newConfig(), false
+	if value, ok := guard.Credential(c.R.Header); ok {
+		if saved, ok := a.secrets.config(value); ok {
+			cfg, secret = saved, saved.listens
 		}
 	}
 	q := c.R.URL.Query()
@@ -77,7 +77,8 @@ func (a *api) connect(c *server.Call) error {
 	if q.Has("call_id") {
 		return fault.New(engine.CodeUnsupportedParam, "call_id", "there are no calls to join: WebRTC and SIP are not supported; leave call_id out and name a model")
 	}
-	if name := q.Get("model"); name != "" && cfg.listens {
+	// Clients name a model for conversations, also with a secret for a session that listens.
+	if name := q.Get("model"); name != "" && cfg.listens && !secret {
 		cfg.ear.model = name
 	} else if name != "" {
 		cfg.model = name

@@ -85,31 +85,75 @@ func (s *secrets) add(owner string, cfg config, expires time.Time) (value string
 
 // newSecret answers POST /v1/realtime/client_secrets.
 func (a *api) newSecret(c *server.Call, o *body.Object) error {
-	cfg, lasts := newConfig(), int64(600)
-	if e := o.Object("expires_after"); e != nil {
-		e.OneOf("anchor", "created_at")
-		lasts = e.Integer("seconds", lasts, 10, 7200)
-	}
+	cfg := newConfig()
+	lasts := lifetime(o, "expires_after")
 	if s := o.Object("session"); s != nil {
-		if len(s.Raw) > maxSecretSize {
-			s.Invalid("must have at most %d bytes, got %d", maxSecretSize, len(s.Raw))
-		}
-		cfg.read(s)
-		cfg.checkChoice(s)
+		cfg.readSecret(s)
 	}
-	if err := a.Finish(c, o); err != nil {
+	value, expires, err := a.makeSecret(c, o, cfg, lasts)
+	if err != nil {
 		return err
+	}
+	return a.WriteJSON(c, 200, object{"value": value, "expires_at": expires, "session": cfg.spell(reqlog.NewID("sess_"), expires, false)})
+}
+
+// newTranscriptionSession answers POST /v1/realtime/transcription_sessions of the beta API:
+// a secret for a session of that type, whose configuration is the body.
+func (a *api) newTranscriptionSession(c *server.Call, o *body.Object) error {
+	cfg := newConfig()
+	cfg.listens = true
+	lasts := usualLifetime
+	if s := o.Object("client_secret"); s != nil {
+		field := "expires_at" // as its clients call it; its documents have the other
+		if s.Has("expires_after") {
+			field = "expires_after"
+		}
+		lasts = lifetime(s, field)
+	}
+	cfg.readSecret(o)
+	cfg.listens = true
+	value, expires, err := a.makeSecret(c, o, cfg, lasts)
+	if err != nil {
+		return err
+	}
+	out := cfg.spell(reqlog.NewID("sess_"), expires, true).(object)
+	out["client_secret"] = object{"value": value, "expires_at": expires}
+	return a.WriteJSON(c, 200, out)
+}
+
+// usualLifetime is how many seconds a secret is good for.
+const usualLifetime int64 = 600
+
+// lifetime reads how long a secret is good for.
+func lifetime(o *body.Object, field string) int64 {
+	if e := o.Object(field); e != nil {
+		e.OneOf("anchor", "created_at")
+		return e.Integer("seconds", usualLifetime, 10, 7200)
+	}
+	return usualLifetime
+}
+
+// readSecret takes the configuration that a secret keeps.
+func (c *config) readSecret(o *body.Object) {
+	if len(o.Raw) > maxSecretSize {
+		o.Invalid("must have at most %d bytes, got %d", maxSecretSize, len(o.Raw))
+	}
+	c.read(o)
+	c.checkChoice(o)
+}
+
+// makeSecret makes one of a body that was read.
+func (a *api) makeSecret(c *server.Call, o *body.Object, cfg config, seconds int64) (value string, expires int64, err error) {
+	if err := a.Finish(c, o); err != nil {
+		return "", 0, err
 	}
 	if err := reachable(); err != nil { // a secret would open nothing
-		return err
+		return "", 0, err
 	}
-	expires := time.Now().Add(time.Duration(lasts) * time.Second)
-	value, ok := a.secrets.add(c.KeyName(), cfg, expires)
+	until := time.Now().Add(time.Duration(seconds) * time.Second)
+	value, ok := a.secrets.add(c.KeyName(), cfg, until)
 	if !ok {
-		return fault.New(engine.CodeQueueFull, "", "%d client secrets are good at the moment, the most there may be; let some expire", maxSecrets)
+		return "", 0, fault.New(engine.CodeQueueFull, "", "%d client secrets are good at the moment, the most there may be; let some expire", maxSecrets)
 	}
-	return a.WriteJSON(c, 200, object{
-		"value": value, "expires_at": expires.Unix(),
-		"session": cfg.spell(reqlog.NewID("sess_"), expires.Unix(), false),
-	})
+	return value, until.Unix(), nil
 }

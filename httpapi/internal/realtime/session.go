@@ -35,6 +35,8 @@ type session struct {
 	cfg              config
 	items            []*item
 	ear              ear
+	turn             *following    // under way and transcribed as it comes, or nil
+	followed         []*following  // that one, and those before it that are not done
 	waiting          int           // samples that are not transcribed yet
 	writing          chan struct{} // closed when the latest transcription has ended; nil before one
 	resp             *response     // under way; nil when none is
@@ -204,6 +206,9 @@ func (s *session) inTime() (context.Context, context.CancelFunc) {
 func (s *session) emit(e event) {
 	if s.ctx.Err() != nil {
 		return
+	}
+	if s.beta && s.cfg.listens && e.Session != nil {
+		e.Type = "transcription_" + e.Type
 	}
 	b, err := e.spell(s.beta)
 	if err == nil && b != nil {

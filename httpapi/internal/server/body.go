@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"quern/engine"
@@ -137,6 +139,9 @@ func (a *API) refuse(c *Call, e *fault.Error) {
 	c.W.Header().Set("Connection", "close")
 	a.writeError(c, e)
 	c.W.Flush()
+	if c.sent != nil && c.sent.done != nil {
+		return // who reads it goes on
+	}
 	c.W.rc.SetReadDeadline(time.Now().Add(drainTime))
 	io.CopyN(io.Discard, c.R.Body, drainBytes)
 }
@@ -147,12 +152,21 @@ type idleReader struct {
 	w    *response
 	idle time.Duration
 	err  error
+
+	// Of a body that is answered while it is being sent:
+	all  atomic.Bool   // it was read to its end
+	done chan struct{} // closed when nobody reads it any more
+
+	mu   sync.Mutex
+	over bool // what comes is thrown away, until a deadline that stays
 }
 
 func (r *idleReader) Read(p []byte) (int, error) {
-	if r.idle > 0 {
+	r.mu.Lock()
+	if r.idle > 0 && !r.over {
 		r.w.rc.SetReadDeadline(time.Now().Add(r.idle))
 	}
+	r.mu.Unlock()
 	n, err := r.r.Read(p)
 	r.err = err
 	return n, err

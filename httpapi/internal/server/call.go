@@ -24,8 +24,10 @@ type Call struct {
 
 	pass    *limits.Pass // of the caller's limits, nil without
 	owner   string       // the caller's key, hashed; "" without keys
+	unknown bool         // the caller has named no key yet
 	manages bool         // the caller may pull and remove models
 
+	sent    *idleReader // a body that is answered while it is being sent; else nil
 	op      string
 	span    trace.Span    // of the work of a model, nil without
 	Loading time.Duration // how long Prepare waited for the model

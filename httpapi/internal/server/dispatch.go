@@ -77,11 +77,12 @@ func (a *API) dispatch(c *Call) {
 	c.W.path, c.W.open = c.Route.Path, c.Route.Open && c.Route.Path != pathUnmatched
 	defer c.release()
 	defer c.endWork()
+	defer c.endBody()
 	err := a.admit(c)
 	if err == nil {
 		if c.Route.Work {
 			defer a.work.Leave()
-			defer c.pass.Leave()
+			defer func() { c.pass.Leave() }()
 			if !engine.IsBackground(c.R.Context()) {
 				a.busy.enter(c.Route.Path)
 				defer a.busy.leave(c.Route.Path)
@@ -105,7 +106,7 @@ func (a *API) dispatch(c *Call) {
 	if c.W.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	if e.Unread {
+	if e.Unread || c.unread() {
 		a.refuse(c, e)
 		return
 	}
@@ -121,13 +122,13 @@ func (a *API) admit(c *Call) error {
 		if !ok && c.Route.Admit != nil {
 			key.Name, ok = c.Route.Admit(c.R)
 		}
+		if _, named := guard.Credential(c.R.Header); !ok && c.Route.Late && !named {
+			c.unknown, ok = true, true
+		}
 		if !ok {
 			return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key.")
 		}
-		if len(a.Keys()) > 0 {
-			c.owner = string(key.SHA256[:])
-		}
-		c.W.key, c.manages = key.Name, key.Manage || a.Options.ManageAll
+		c.know(a, key)
 	}
 	if t := c.R.TLS; c.W.key == "" && t != nil && len(t.VerifiedChains) > 0 {
 		c.W.key = t.VerifiedChains[0][0].Subject.CommonName // of the client's certificate
@@ -138,11 +139,40 @@ func (a *API) admit(c *Call) error {
 	if !a.work.Enter() {
 		return ShuttingDown()
 	}
+	if c.unknown {
+		return nil
+	}
 	var err error
 	if c.pass, err = a.limits.Enter(c.W.key, a.guard.LimitOf(c.W.key), c.W.Header()); err != nil {
 		a.work.Leave()
 	}
 	return err
+}
+
+// know notes whose call it is.
+func (c *Call) know(a *API, key guard.Key) {
+	if len(a.Keys()) > 0 && !c.unknown {
+		c.owner = string(key.SHA256[:])
+	}
+	c.W.key, c.manages = key.Name, !c.unknown && (key.Manage || a.Options.ManageAll)
+}
+
+// Unknown reports whether the caller of a route that lets keys come late has named none yet.
+func (c *Call) Unknown() bool { return c.unknown }
+
+// Identify lets an unknown caller in by a key.
+func (a *API) Identify(c *Call, key string) error {
+	k, ok := a.guard.Authenticate(&http.Request{Header: http.Header{"Authorization": {"Bearer " + key}}})
+	if !ok || key == "" {
+		return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key.")
+	}
+	pass, err := a.limits.Enter(k.Name, a.guard.LimitOf(k.Name), http.Header{})
+	if err != nil {
+		return err
+	}
+	c.unknown, c.pass = false, pass
+	c.know(a, k)
+	return nil
 }
 
 // authenticate returns the key of a caller, or of the owner of a line.

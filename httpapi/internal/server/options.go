@@ -135,7 +135,8 @@ type Realtime struct {
 	Message  int64         // bytes of one event of a client
 	Events   int           // events of a client a second; more wait
 	Items    int           // of a conversation
-	Audio    time.Duration // sound of a session that is not transcribed yet
+	Audio    time.Duration // sound of a turn, and of a session that is not transcribed yet
+	Step     time.Duration // new sound before a turn under way is transcribed again, at least; negative: turns are when they end
 	Idle     time.Duration // a session without an event
 	Total    time.Duration // a session
 }
@@ -167,6 +168,7 @@ const (
 	DefaultRealtimeEvents   = 200
 	DefaultRealtimeItems    = 1000
 	DefaultRealtimeAudio    = 3 * time.Minute
+	DefaultRealtimeStep     = 500 * time.Millisecond
 	DefaultRealtimeIdle     = 15 * time.Minute
 	DefaultRealtimeTotal    = time.Hour
 )
@@ -294,6 +296,7 @@ func (o *Options) fill() error {
 		{&o.Idle, 120 * time.Second},
 		{&o.ShutdownGrace, DefaultShutdownGrace},
 		{&o.Realtime.Audio, DefaultRealtimeAudio},
+		{&o.Realtime.Step, DefaultRealtimeStep},
 		{&o.Realtime.Idle, DefaultRealtimeIdle},
 		{&o.Realtime.Total, DefaultRealtimeTotal},
 		{&o.Responses.Age, DefaultResponsesAge},

@@ -22,6 +22,9 @@ type Route struct {
 	// Admit lets in, by a name for the log, who has no key but something like one; may be nil.
 	Admit func(*http.Request) (name string, ok bool)
 
+	// Late lets in who has no key yet, and names one later: the handler calls Identify.
+	Late bool
+
 	Fail     Fail // nil is as its dialect does
 	Prefixed bool // under its dialect's prefix, where nothing has to be guessed
 }

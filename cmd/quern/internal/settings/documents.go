@@ -47,7 +47,7 @@ func (e *example) row(r row, more bool) {
 		indent = "#  " + indent
 	}
 	switch {
-	case parent == e.parent || parent == "":
+	case parent == e.parent || parent == "" || strings.HasPrefix(e.parent, parent+"."):
 	case entry: // the first of it
 		indent = indent[:len(indent)-2] + "- "
 	default:

@@ -102,6 +102,7 @@ func (m *Model) options() engine.ModelOptions {
 		ToolFormat:    m.ToolFormat,
 		Quantize:      m.Quantize,
 		Detector:      m.VAD,
+		Diarize:       engine.Diarizer(m.Diarize),
 		Lexicon:       m.Lexicon,
 		Adapters:      m.adapters(),
 		Preload:       m.Preload,
@@ -162,7 +163,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 		ShutdownGrace:     s.ShutdownGrace.orOff(),
 		Realtime: httpapi.Realtime{
 			Sessions: s.Realtime.Sessions, Message: int64(s.Realtime.Message), Events: s.Realtime.Events, Items: s.Realtime.Items,
-			Audio: s.Realtime.Audio.std(), Idle: s.Realtime.Idle.orOff(), Total: s.Realtime.Total.orOff(),
+			Audio: s.Realtime.Audio.std(), Step: s.Realtime.Step.orOff(), Idle: s.Realtime.Idle.orOff(), Total: s.Realtime.Total.orOff(),
 		},
 		Responses: httpapi.Responses{
 			Off: s.Responses.Store == "off", Bytes: int64(s.Responses.Bytes), Count: s.Responses.Count, Age: s.Responses.Age.orOff(),

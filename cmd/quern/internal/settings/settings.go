@@ -104,24 +104,25 @@ type defaultModels struct {
 
 // A Model is one entry of models. Fields left out take model_defaults'.
 type Model struct {
-	Name          string `yaml:"name,omitempty"`
-	Path          string `yaml:"path,omitempty"`
-	ContextLength int    `yaml:"context_length,omitempty"`
-	Slots         int    `yaml:"slots,omitempty"`
-	Queue         int    `yaml:"queue,omitempty"`
-	Batch         int    `yaml:"batch,omitempty"`
-	CacheType     string `yaml:"cache_type,omitempty"`
-	CacheMemory   Size   `yaml:"cache_memory,omitempty"`
-	Speculation   string `yaml:"speculation,omitempty"`
-	Draft         string `yaml:"draft,omitempty"`
-	DraftTokens   int    `yaml:"draft_tokens,omitempty"`
-	Quantize      string `yaml:"quantize,omitempty"`
-	ChatTemplate  string `yaml:"chat_template,omitempty"`
-	TemplateFile  string `yaml:"chat_template_file,omitempty"`
-	ToolFormat    string `yaml:"tool_format,omitempty"`
-	VAD           string `yaml:"vad,omitempty"`
-	Lexicon       string `yaml:"lexicon,omitempty"`
-	Preload       bool   `yaml:"preload,omitempty"`
+	Name          string   `yaml:"name,omitempty"`
+	Path          string   `yaml:"path,omitempty"`
+	ContextLength int      `yaml:"context_length,omitempty"`
+	Slots         int      `yaml:"slots,omitempty"`
+	Queue         int      `yaml:"queue,omitempty"`
+	Batch         int      `yaml:"batch,omitempty"`
+	CacheType     string   `yaml:"cache_type,omitempty"`
+	CacheMemory   Size     `yaml:"cache_memory,omitempty"`
+	Speculation   string   `yaml:"speculation,omitempty"`
+	Draft         string   `yaml:"draft,omitempty"`
+	DraftTokens   int      `yaml:"draft_tokens,omitempty"`
+	Quantize      string   `yaml:"quantize,omitempty"`
+	ChatTemplate  string   `yaml:"chat_template,omitempty"`
+	TemplateFile  string   `yaml:"chat_template_file,omitempty"`
+	ToolFormat    string   `yaml:"tool_format,omitempty"`
+	VAD           string   `yaml:"vad,omitempty"`
+	Diarize       diarizer `yaml:"diarize,omitempty"`
+	Lexicon       string   `yaml:"lexicon,omitempty"`
+	Preload       bool     `yaml:"preload,omitempty"`
 
 	Adapters      map[string]string  `yaml:"adapters,omitempty"`
 	AdapterScales map[string]float32 `yaml:"adapter_scales,omitempty"`
@@ -134,6 +135,26 @@ type Model struct {
 	Matryoshka     *bool   `yaml:"matryoshka,omitempty"`
 
 	Fetch func(context.Context, func(done, total int64)) (string, error) `yaml:"-"` // of a hub model that is not here yet
+}
+
+// A diarizer is what tells who speaks.
+type diarizer struct {
+	Segmentation string `yaml:"segmentation,omitempty"`
+	Embedding    string `yaml:"embedding,omitempty"`
+	PLDA         string `yaml:"plda,omitempty"`
+}
+
+// check refuses files without the others that they need.
+func (d diarizer) check() error {
+	switch {
+	case d.Segmentation != "" && d.Embedding == "":
+		return errors.New("diarize.segmentation needs diarize.embedding: a network that tells voices apart")
+	case d.Embedding != "" && d.Segmentation == "":
+		return errors.New("diarize.embedding needs diarize.segmentation: a network that tells when who speaks")
+	case d.PLDA != "" && d.Embedding == "":
+		return errors.New("diarize.plda needs diarize.segmentation and diarize.embedding")
+	}
+	return nil
 }
 
 type sampling struct {
@@ -160,6 +181,7 @@ type realtime struct {
 	Events   int      `yaml:"events_per_second"`
 	Items    int      `yaml:"items"`
 	Audio    Duration `yaml:"audio"`
+	Step     Duration `yaml:"step"`
 	Idle     Duration `yaml:"idle"`
 	Total    Duration `yaml:"total"`
 }
@@ -400,6 +422,9 @@ func (m *Model) check() error {
 	}
 	if IsHub(m.Draft) {
 		return errors.New("draft: models that draft are not fetched from the hub; name a model or a file")
+	}
+	if err := m.Diarize.check(); err != nil {
+		return err
 	}
 	if m.TemplateFile == "" {
 		return nil

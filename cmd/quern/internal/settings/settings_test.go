@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -303,7 +304,7 @@ func TestExample(t *testing.T) {
 
 	var lines []string
 	for _, l := range strings.Split(Example(), "\n") {
-		if strings.Contains(l, "vad:") || strings.Contains(l, "lexicon:") {
+		if slices.ContainsFunc([]string{"vad:", "lexicon:", "#      segmentation:", "#      embedding:", "#      plda:"}, func(key string) bool { return strings.Contains(l, key) }) {
 			continue // files that have to be there
 		}
 		if rest, ok := strings.CutPrefix(l, "#  "); ok {

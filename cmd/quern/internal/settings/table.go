@@ -139,6 +139,13 @@ func table() []row {
 			unset: "what the chat template shows", example: "hermes-json"},
 		{key: "models[].vad", flag: "vad", section: Models, commands: "serve batch transcribe", file: true, parse: detector,
 			help: "`file` of the Silero detector that tells recognisers what is speech", unset: "a built-in one, by energy", example: "silero-v6.2.0-ggml.bin"},
+		{key: "models[].diarize", section: Models, help: "networks that tell recognisers who speaks"},
+		{key: "models[].diarize.segmentation", flag: "segmentation", section: Models, commands: "serve batch transcribe", file: true, parse: speakers(func(d *engine.Diarizer) *string { return &d.Segmentation }),
+			help: "`file` of pyannote's segmentation, an ONNX graph, that tells when who of a few speaks", unset: "none", example: "segmentation-3.0.onnx"},
+		{key: "models[].diarize.embedding", flag: "embedding", section: Models, commands: "serve batch transcribe", file: true, parse: speakers(func(d *engine.Diarizer) *string { return &d.Embedding }),
+			help: "`file` of a network of voices of WeSpeaker, 3D-Speaker or NeMo, an ONNX graph, that tells voices apart", unset: "none", example: "campplus.onnx"},
+		{key: "models[].diarize.plda", flag: "plda", section: Models, commands: "serve batch transcribe", file: true, parse: speakers(func(d *engine.Diarizer) *string { return &d.PLDA }),
+			help: "`folder` with xvec_transform.npz and plda.npz of that network: speakers are found by VBx", unset: "none: by agglomeration", example: "plda"},
 		{key: "models[].lexicon", flag: "lexicon", section: Models, commands: "serve say", file: true, parse: lexicon,
 			help: "`file` of words and how voices say them: PLS, JSON, or a word and its phonemes a line", unset: "none", example: "names.pls"},
 		{key: "models[].adapters", section: Models, file: true, example: "{sql: adapters/sql.gguf}",
@@ -218,7 +225,7 @@ func table() []row {
 		{key: "gpu_layers", flag: "gpu-layers", section: Compute, commands: "serve batch run bench", in: from(-1), unit: "layers", def: -1,
 			help: "how many layers of a text model, the last ones, run on the GPU, a `number`; -1 is all"},
 		{key: "repack", flag: "repack", section: Compute, commands: "serve batch run bench", def: true,
-			help: "copy weights that the processor multiplies faster in another order than the file's: Q4_0, Q4_K, Q5_0 and Q5_K with AVX-512. Loading takes longer, by half a second for a gigabyte; the memory is the same, but of the process and not of the file"},
+			help: "copy weights that the processor multiplies faster in another order than the file's: with AVX-512 all of two to five bits but MXFP4, experts' too. Loading takes longer, by half a second for a gigabyte; the memory is the same, but of the process and not of the file"},
 		{key: "memory_limit", flag: "memory-limit", section: Compute, commands: "serve batch run say transcribe", def: Size(0),
 			help: "memory loaded models may use, a `size`; 0 is what is free at start"},
 		{env: "QUERN_CPU", section: Compute, commands: "serve bench", unset: "what the CPU has",
@@ -240,11 +247,12 @@ func table() []row {
 		{key: "limits.max_n", section: Limits, in: from(1), unit: "replies", def: httpapi.DefaultMaxN, help: "replies one request may ask for"},
 		{key: "limits.max_logprobs", section: Limits, in: between(1, httpapi.MostLogprobs), def: httpapi.DefaultMaxLogprobs,
 			help: "alternatives a token of /v1/completions"},
-		{key: "realtime.sessions", section: Limits, in: from(1), unit: "sessions", def: httpapi.DefaultRealtimeSessions, help: "of /v1/realtime at a time; then 503"},
+		{key: "realtime.sessions", section: Limits, in: from(1), unit: "sessions", def: httpapi.DefaultRealtimeSessions, help: "of /v1/realtime at a time, and of /v1/speech-to-text/realtime, and as many of …/stream-input; then 503"},
 		{key: "realtime.message", section: Limits, in: above(0), def: Size(httpapi.DefaultRealtimeMessage), help: "one event of a client"},
 		{key: "realtime.events_per_second", section: Limits, in: from(1), unit: "events", def: httpapi.DefaultRealtimeEvents, help: "of a client; more wait"},
 		{key: "realtime.items", section: Limits, in: from(1), unit: "items", def: httpapi.DefaultRealtimeItems, help: "of a conversation"},
-		{key: "realtime.audio", section: Limits, in: above(0), def: httpapi.DefaultRealtimeAudio, help: "sound of a session that is not transcribed yet"},
+		{key: "realtime.audio", section: Limits, in: above(0), def: httpapi.DefaultRealtimeAudio, help: "sound of a turn, and of a session that is not transcribed yet"},
+		{key: "realtime.step", section: Limits, def: httpapi.DefaultRealtimeStep, help: "new sound before a turn under way is transcribed again, in sessions that show text as it comes; 0 is off: turns are transcribed when they end"},
 		{key: "realtime.idle", section: Limits, def: httpapi.DefaultRealtimeIdle, help: "a session without an event for so long ends; 0 is no limit"},
 		{key: "realtime.total", section: Limits, def: httpapi.DefaultRealtimeTotal, help: "a session lasts no longer; 0 is no limit"},
 		{key: "responses.store", section: Limits, one: []string{"memory", "jobs", "off"}, def: "memory",
@@ -352,6 +360,15 @@ func lexicon(s string) (string, error) {
 	}
 	_, err := engine.OpenLexicon(s)
 	return s, err
+}
+
+// speakers checks one of the files that tell who speaks.
+func speakers(of func(*engine.Diarizer) *string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		var d engine.Diarizer
+		*of(&d) = s
+		return s, transcribe.CheckSpeakers(d)
+	}
 }
 
 func detector(s string) (string, error) {

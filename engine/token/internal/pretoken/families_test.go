@@ -36,6 +36,16 @@ func TestFamilyNames(t *testing.T) {
 		{name: "command-r", checked: "starcoder"},
 		{name: "refact", checked: "starcoder"},
 		{name: "seed-coder", checked: "seed-coder"},
+		{name: "smaug-bpe", checked: "llama-bpe"},
+		{name: "stablelm2", checked: "qwen2"},
+		{name: "hunyuan", checked: "qwen2"},
+		{name: "bailingmoe", checked: "qwen2"},
+		{name: "bailingmoe2", checked: "qwen2"},
+		{name: "llada-moe", checked: "qwen2"},
+		{name: "olmo", checked: "gpt-2"},
+		{name: "mpt", checked: "gpt-2"},
+		{name: "smollm", checked: "starcoder"},
+		{name: "exaone", checked: "starcoder"},
 	} {
 		p, err := pretoken.Named(tt.name)
 		if err != nil {

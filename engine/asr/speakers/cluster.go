@@ -1,0 +1,114 @@
+package speakers
+
+import "math"
+
+// Options say what is known of the speakers before.
+type Options struct {
+	Bounds
+	// Threshold is how far apart clusters are that are joined, as a multiple of the published
+	// distance; 0 means 1. With more there are fewer speakers.
+	Threshold float64
+	Known     []Voice
+}
+
+// A Voice is that of a person who is known by name.
+type Voice struct {
+	Name  string
+	Sound []float32 // mono at 16 kHz, with nobody else
+}
+
+// Clustering makes speakers of embeddings: by agglomeration or, where there is a PLDA of
+// their model, by VBx, which starts from that.
+type Clustering struct {
+	Agglomeration
+	PLDA *PLDA // ready, or nil
+}
+
+// NewClustering returns the published clustering for windows that are so many seconds
+// apart, which is VBx where p is not nil. Of windows farther apart than a second a speaker
+// has fewer; the share of all that a speaker has at least is a hundredth, so that one of
+// eleven is not taken for another.
+//
+// pyannote: speaker-diarization-3.1, and -community-1, config.yaml.
+func NewClustering(p *PLDA, step float64) Clustering {
+	if p == nil {
+		a := Published
+		a.MinSize, a.MinShare = int(math.Ceil(float64(a.MinSize)/max(1, step))), 0.01
+		return Clustering{Agglomeration: a}
+	}
+	return Clustering{Agglomeration{Threshold: 0.6, MinSize: 1}, p}
+}
+
+// Centroids returns the mean embedding of every speaker, within the bounds where there are
+// as many embeddings, and whether the local speakers of a window are to be different ones.
+func (c Clustering) Centroids(x [][]float32, b Bounds) (means [][]float32, apart bool) {
+	if len(x) == 0 {
+		return nil, false
+	}
+	if c.PLDA == nil {
+		c.Bounds = b
+		return Means(x, c.Cluster(x)), false
+	}
+	vbx := VBx{Phi: c.PLDA.phi(), Fa: 0.07, Fb: 0.8, Rounds: 20}
+	gamma, pi, _ := vbx.Resegment(c.PLDA.project(x), c.Cluster(x))
+	n := 0
+	for k, p := range pi {
+		if p > present {
+			for _, g := range gamma {
+				g[n] = g[k]
+			}
+			n++
+		}
+	}
+	if want := b.fit(n); want != n {
+		return Means(x, KMeans(Unit(x), want)), false
+	}
+	return weighted(x, gamma, n), true
+}
+
+// Nearest returns the speakers of the local speakers of a window: each the centroid that is
+// nearest to its embedding by cosine, or with apart as many as there can be of different
+// ones. Of a nil embedding it is −1.
+func Nearest(x, centroids [][]float32, apart bool) []int {
+	out := make([]int, len(x))
+	var rows []int
+	var weight [][]float64
+	for i, v := range x {
+		if out[i] = -1; v == nil || len(centroids) == 0 {
+			continue
+		}
+		w, best := make([]float64, len(centroids)), 0
+		for k, m := range centroids {
+			if w[k] = Cosine(v, m); math.IsNaN(w[k]) {
+				w[k] = -1
+			}
+			if w[k] > w[best] {
+				best = k
+			}
+		}
+		out[i] = best
+		rows, weight = append(rows, i), append(weight, w)
+	}
+	if apart {
+		for i, k := range Assign(weight) {
+			out[rows[i]] = k
+		}
+	}
+	return out
+}
+
+// Known gives centroids the names of known voices, one to one: those most alike, where a
+// voice and a centroid have a cosine of at least alike. Others have "".
+func Known(centroids [][]float32, names []string, voices [][]float32) []string {
+	out := make([]string, len(centroids))
+	for i, k := range Nearest(voices, centroids, true) {
+		if k >= 0 && Cosine(voices[i], centroids[k]) >= alike {
+			out[k] = names[i]
+		}
+	}
+	return out
+}
+
+// alike is the cosine from which two embeddings are taken for one voice. It is ours: no
+// recipe names one for means of many windows.
+const alike = 0.4

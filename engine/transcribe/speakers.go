@@ -1,0 +1,56 @@
+package transcribe
+
+import (
+	"context"
+	"io"
+
+	"quern/engine"
+	"quern/engine/asr/audio"
+	"quern/engine/asr/diarize"
+)
+
+// CheckSpeakers reads what the files of networks that tell who speaks say of themselves, and
+// refuses what does not fit. Those not given are not looked at.
+func CheckSpeakers(d engine.Diarizer) error { return diarize.Check(diarize.Files(d)) }
+
+// OpenSpeakers loads them.
+func OpenSpeakers(ctx context.Context, d engine.Diarizer, compile diarize.Compiler) (*diarize.Model, error) {
+	return diarize.Open(ctx, diarize.Files(d), compile)
+}
+
+// CannotTell says that a model has not the networks that tell who speaks.
+func CannotTell(model string) error {
+	return engine.Errorf(engine.CodeUnsupportedParam, "diarize", "model %q cannot tell who speaks: set diarize (segmentation and embedding) for it, or leave speakers out", model)
+}
+
+// heard is a source that a listener for speakers hears too. What it computes takes place
+// while the recogniser reads, so neither gets ahead of the other and nothing is kept twice.
+type heard struct {
+	audio.Source
+	hear func(x []float32) error
+	end  bool
+}
+
+// Read implements audio.Source.
+func (h *heard) Read(dst []float32) (int, error) {
+	n, err := h.Source.Read(dst)
+	if n > 0 && n <= len(dst) {
+		audio.Clean(dst[:n])
+		if failed := h.hear(dst[:n]); failed != nil {
+			return n, failed
+		}
+	}
+	h.end = h.end || err == io.EOF
+	return n, err
+}
+
+// rest hears what the recogniser has left unread.
+func (h *heard) rest(ctx context.Context) error {
+	read := audio.NewReader(h)
+	for x := make([]float32, audio.Block); !h.end; {
+		if _, err := read(ctx, x); err != nil && err != io.EOF {
+			return err
+		}
+	}
+	return nil
+}

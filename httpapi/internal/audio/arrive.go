@@ -1,0 +1,83 @@
+package audio
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"quern/codecs"
+	"quern/engine"
+	"quern/engine/live"
+	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/server"
+)
+
+// aheadSeconds is how much sound of a request is decoded before it is listened to.
+const aheadSeconds = 30
+
+// An Arrival is the sound of a request while it is being sent. It is read beside who
+// listens to it.
+type Arrival struct {
+	Feed *live.Feed
+	u    *upload
+	c    *server.Call
+	stop context.CancelCauseFunc
+}
+
+// Arrive begins to read sound that StartTranscription found. When the client leaves, or
+// says what it must not, the work under the context that is returned ends. The caller
+// calls End.
+func Arrive(ctx context.Context, a *server.API, c *server.Call, f *body.Form, r *engine.TranscribeRequest) (context.Context, *Arrival) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	v := &Arrival{live.NewFeed(aheadSeconds * engine.HearingRate), r.Source.(*upload), c, cancel}
+	c.ReadBeside(func() {
+		err := v.read(ctx, f)
+		if e := (*codecs.Error)(nil); err != nil && !errors.As(err, &e) {
+			if err = a.ComingError(c, err); errors.Is(err, fault.ErrGone) {
+				cancel(err)
+			}
+		}
+		v.Feed.Close(err)
+	})
+	return ctx, v
+}
+
+// read reads the sound and what comes after it.
+func (v *Arrival) read(ctx context.Context, f *body.Form) (err error) {
+	defer fault.Recovered(&err)
+	buf := make([]float32, engine.HearingRate/10)
+	for {
+		n, err := v.u.Read(buf)
+		if err := v.Feed.Write(ctx, buf[:n]); err != nil {
+			return err
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err = f.Rest(); err == nil {
+		v.c.BodyEnded()
+	}
+	return err
+}
+
+// Source is the sound for recognisers that take it as it comes.
+func (v *Arrival) Source(ctx context.Context) engine.Source { return arriving{v.Feed.Source(ctx), v.u} }
+
+// Warnings are those of the sound, after it was heard.
+func (v *Arrival) Warnings(heard bool) []string { return v.u.warnings(heard) }
+
+// End ends the reading: nobody listens any more.
+func (v *Arrival) End() { v.stop(context.Canceled) }
+
+// arriving is the source of an arrival.
+type arriving struct {
+	engine.Source
+	u *upload
+}
+
+func (s arriving) warnings(heard bool) []string { return s.u.warnings(heard) }

@@ -1,0 +1,131 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+
+	"quern/engine"
+)
+
+// A Voice is who says something, where speakers were asked for.
+type Voice struct {
+	Speaker string `json:"speaker,omitempty"` // "SPEAKER_00", as in whisperX, or a known name; "" where it is not known
+	Overlap bool   `json:"overlap,omitempty"` // others speak meanwhile
+}
+
+func (t *Transcript) voice(speaker int, overlap bool) Voice {
+	return Voice{t.Name(speaker, Numbered), overlap}
+}
+
+// Name is what a speaker, counted from 1, is called: the name it is known by, or what
+// unknown calls it. It is "" for 0, where nobody is known to speak.
+func (t *Transcript) Name(speaker int, unknown func(i int) string) string {
+	switch {
+	case t.Speakers == nil || speaker == 0:
+		return ""
+	case speaker <= len(t.Speakers.Names) && t.Speakers.Names[speaker-1] != "":
+		return t.Speakers.Names[speaker-1]
+	}
+	return unknown(speaker - 1)
+}
+
+// Numbered is what whisperX calls speakers: SPEAKER_00.
+func Numbered(i int) string { return fmt.Sprintf("SPEAKER_%02d", i) }
+
+// Lettered is what OpenAI calls them: A to Z, then AA.
+func Lettered(i int) string {
+	s := ""
+	for ; i >= 0; i = i/26 - 1 {
+		s = string(rune('A'+i%26)) + s
+	}
+	return s
+}
+
+// A Diarized is the answer diarized_json.
+type Diarized struct {
+	Task     string            `json:"task"`
+	Duration float64           `json:"duration"`
+	Text     string            `json:"text"`
+	Segments []DiarizedSegment `json:"segments"`
+	Usage    DurationUsage     `json:"usage"`
+	Warnings []string          `json:"warnings,omitempty"`
+}
+
+// A DiarizedSegment is what one speaker says, and an event of a stream.
+type DiarizedSegment struct {
+	Type    string  `json:"type"`
+	ID      string  `json:"id"`
+	Start   float64 `json:"start"`
+	End     float64 `json:"end"`
+	Text    string  `json:"text"`
+	Speaker string  `json:"speaker"` // "unknown" where nobody was found to speak
+	Overlap bool    `json:"overlap,omitempty"`
+}
+
+// Diarized returns what diarized_json says.
+func (t *Transcript) Diarized() Diarized {
+	d := Diarized{"transcribe", Round(t.Info.Duration), t.Text, []DiarizedSegment{}, t.Usage(), t.Warnings}
+	for i, s := range t.Segments {
+		name := t.Name(s.Speaker, Lettered)
+		if name == "" {
+			name = "unknown"
+		}
+		d.Segments = append(d.Segments, DiarizedSegment{"transcript.text.segment", fmt.Sprintf("seg_%03d", i+1), Round(s.Start), Round(s.End), strings.TrimSpace(s.Text), name, s.Overlap})
+	}
+	return d
+}
+
+// A WhisperX is what whisperX writes.
+type WhisperX struct {
+	Segments []WhisperXSegment `json:"segments"`
+	Words    []WhisperXWord    `json:"word_segments"`
+	Language string            `json:"language"`
+	Warnings []string          `json:"warnings,omitempty"`
+}
+
+// A WhisperXSegment is one of its segments.
+type WhisperXSegment struct {
+	Start float64        `json:"start"`
+	End   float64        `json:"end"`
+	Text  string         `json:"text"`
+	Words []WhisperXWord `json:"words"`
+	Voice
+}
+
+// A WhisperXWord is one of its words.
+type WhisperXWord struct {
+	Word  string  `json:"word"`
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+	Score float64 `json:"score"`
+	Voice
+}
+
+// WhisperX returns what whisperX writes.
+func (t *Transcript) WhisperX() WhisperX {
+	out := WhisperX{[]WhisperXSegment{}, []WhisperXWord{}, t.Info.Language, t.Warnings}
+	for _, s := range t.Segments {
+		x := WhisperXSegment{Round(s.Start), Round(s.End), s.Text, []WhisperXWord{}, t.voice(s.Speaker, s.Overlap)}
+		for _, w := range s.Words {
+			x.Words = append(x.Words, WhisperXWord{strings.TrimSpace(w.Text), Round(w.Start), Round(w.End), Round(w.Probability), t.voice(w.Speaker, w.Overlap)})
+		}
+		out.Segments, out.Words = append(out.Segments, x), append(out.Words, x.Words...)
+	}
+	return out
+}
+
+// Spoken returns segments whose texts begin with who says them, as captions of several
+// speakers do.
+func (t *Transcript) Spoken() []engine.Segment {
+	if t.Speakers == nil {
+		return t.Segments
+	}
+	out := make([]engine.Segment, len(t.Segments))
+	for i, s := range t.Segments {
+		if name := t.Name(s.Speaker, Numbered); name != "" {
+			s.Text = "[" + name + "]: " + strings.TrimSpace(s.Text)
+		}
+		out[i] = s
+	}
+	return out
+}
