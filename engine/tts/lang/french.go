@@ -7,8 +7,6 @@ import (
 )
 
 // french is that of France, with liaison behind articles, pronouns, numbers and the like.
-//
-// Grevisse & Goosse, "Le bon usage", 14th edition, 2007, chapters II and III.
 var french = &Language{
 	Code: "fr", Name: "French", own: "àâäæçéèêëîïôöœùûüÿ", elides: true,
 	letters: newTable(`

@@ -8,8 +8,6 @@ import (
 
 // italian follows the orthography; which e and o are open, and which words have their
 // stress on the last syllable but two, follows from endings, with exceptions.
-//
-// Serianni, "Grammatica italiana", 1989, chapter I; Canepari, "Il DiPI", 1999.
 var italian = &Language{
 	Code: "it", Name: "Italian", own: "àèéìíîòóùú", elides: true,
 	letters: newTable(`

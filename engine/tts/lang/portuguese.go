@@ -8,9 +8,6 @@ import (
 )
 
 // portuguese is that of Brazil.
-//
-// Cunha & Cintra, "Nova gramática do português contemporâneo", 1984, chapter 3; Acordo
-// Ortográfico da Língua Portuguesa, 1990.
 var portuguese = &Language{
 	Code: "pt-br", Name: "Portuguese", own: "áàâãéêíóôõúüç",
 	letters: newTable(`

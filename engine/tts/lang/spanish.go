@@ -7,8 +7,6 @@ import (
 )
 
 // spanish is that of Castile: c and z are θ, ll is ʎ.
-//
-// Real Academia Española, "Ortografía de la lengua española", 2010.
 var spanish = &Language{
 	Code: "es", Name: "Spanish", own: "áéíóúüñ",
 	letters: newTable(`
