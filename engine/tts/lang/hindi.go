@@ -9,10 +9,10 @@ import (
 // writing and is not said: it counts where stresses are put.
 var hindi = &Language{
 	Code: "hi", Name: "Hindi", scriptOf: unicode.Devanagari,
-	own: "अआइईउऊऋऌएऐओऔऑऍऎऒकखगघङचछजझञटठडढणतथदधनऩपफबभमयरऱलळऴवशषसह" + "ािीुूृॄेैोौॉॅॆॊ्ंँः़ॐऽ",
+	own: "अआइईउऊऋॠऌएऐओऔऑऍॲऎऒकखगघङचछजझञटठडढणतथदधनऩपफबभमयरऱलळऴवशषसह" + "ािीुूृॄॢेैोौॉॅॆॊ्ंँः़ॐऽ",
 	letters: newTable(`
 ; A sign behind a consonant stands for its vowel; without one that is ə.
-S = ािीुूृॄेैोौॉॅॆॊ्
+S = ािीुूृॄॢेैोौॉॅॆॊ्
 C = कखगघङचछजझञटठडढणतथदधनऩपफबभमयरऱलळऴवशषसह
 [क़] S = q
 [क़] = qə
@@ -95,10 +95,10 @@ C = कखगघङचछजझञटठडढणतथदधनऩपफबभ�
 [ऱ] = ɾə
 [ल] S = l
 [ल] = lə
-[ळ] S = ɭ
-[ळ] = ɭə
-[ऴ] S = ɭ
-[ऴ] = ɭə
+[ळ] S = l
+[ळ] = lə
+[ऴ] S = l
+[ऴ] = lə
 [व] S = ʋ
 [व] = ʋə
 [श] S = ʃ
@@ -124,6 +124,7 @@ C = कखगघङचछजझञटठडढणतथदधनऩपफबभ�
 [ू] = uː
 [ृ] = ɾɪ
 [ॄ] = ɾiː
+[ॢ] = lɾɪ
 [े] {ंँ} = e
 [े] = eː
 [ै] {ंँ} = ɛ
@@ -158,6 +159,11 @@ C = कखगघङचछजझञटठडढणतथदधनऩपफबभ�
 [औ] = ɔː
 [ऑ] = ɔ
 [ऍ] = ɛ
+[ॲ] = ɛ
+[ऎ] = e
+[ऒ] = o
+[ॠ] = ɾiː
+[ऌ] = lɾɪ
 [ॐ] = õm
 ; What a nasal sign does; N is a nasal at the place of what follows.
 {ेए} [ं] = ̃ː
@@ -182,9 +188,9 @@ C = कखगघङचछजझञटठडढणतथदधनऩपफबभ�
 [x] = ks
 `),
 	settle: newTable(`
-K = kɡŋcɟɲʈɖɳtdnpbmjɾlɭʋʃʂshqxɣzfɽN
-L = kɡŋcɟɲʈɖɳtdnpbmjɾlɭʋʃʂsqxɣzfɽN
-Q = kɡŋcɟɲʈɖɳtdnpbmjɾlɭʋʃʂshqxɣzfɽNʰ
+K = kɡŋcɟɲʈɖɳtdnpbmjɾlʋʃʂshqxɣzfɽN
+L = kɡŋcɟɲʈɖɳtdnpbmjɾlʋʃʂsqxɣzfɽN
+Q = kɡŋcɟɲʈɖɳtdnpbmjɾlʋʃʂshqxɣzfɽNʰ
 V = aeiouɪʊɛɔʌəː̃
 E = aeiouɪʊɛɔʌ
 ; The vowel of a last consonant is said behind two of which the last is a liquid or a nasal.
@@ -212,7 +218,7 @@ V ɖɖ ʰ? [ə] K ʰ? ˈ? E = -
 [N] = n
 `),
 	sounds: newTable(`
-K = kɡŋcɟɲʈɖɳtdnpbmjɾlɭʋʃʂshqxɣzfɽ
+K = kɡŋcɟɲʈɖɳtdnpbmjɾlʋʃʂshqxɣzfɽ
 [ˌ-] =
 [-] =
 ˈ [ə] = ʌ

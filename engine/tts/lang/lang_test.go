@@ -126,6 +126,20 @@ func TestScript(t *testing.T) {
 	}
 }
 
+// Every character of Devanagari is said in Kokoro's symbols, alone and behind a letter, or
+// refused.
+func TestDevanagari(t *testing.T) {
+	for r := rune(0x900); r < 0x980; r++ {
+		for _, text := range []string{string(r), "क" + string(r), "क" + string(r) + "न"} {
+			tokens, err := lang.Find("hi").Read(t.Context(), text, lang.Reading{})
+			if err != nil && (!errors.Is(err, lang.ErrScript) || !strings.Contains(err.Error(), "no letter of Hindi")) {
+				t.Errorf("%q: %v", text, err)
+			}
+			check(t, text, tokens)
+		}
+	}
+}
+
 func TestCode(t *testing.T) {
 	for tag, want := range map[string]string{"es": "es", "es-MX": "es", "ES_es": "es", "e": "es", "en": "en-us", "en-GB": "en-gb", "en-AU": "en-us", "b": "en-gb", "a": "en-us", "": "", "xx": "", "pt-PT": "", "zh-CN": "", "english": "", "hi": "hi", "hi-IN": "hi", "h": "hi", "ja": ""} {
 		got, ok := lang.Code(tag)

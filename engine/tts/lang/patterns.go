@@ -41,7 +41,11 @@ func (v *vocabulary) build() func() []pattern {
 		at := func(expression string, say func(s *scanner, m []string) []string) pattern {
 			return pattern{regexp.MustCompile(`^(?:` + expression + `)`), say}
 		}
-		return []pattern{
+		var marked []pattern // times with a point, which only the word behind them shows to be some
+		if v.oclock != "" {
+			marked = append(marked, at(`([01]?\d|2[0-4])\.([0-5]\d) (?:`+v.oclock+`)`, func(s *scanner, m []string) []string { return v.time(m[1], m[2]) }))
+		}
+		return append(marked,
 			at(`(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::\d{2})?Z?)?`, func(s *scanner, m []string) []string {
 				d := v.day(m[3], m[2], m[1])
 				if d != nil && m[4] != "" {
@@ -99,7 +103,7 @@ func (v *vocabulary) build() func() []pattern {
 			at(`(`+minus+`)(`+numeral+`)`, func(s *scanner, m []string) []string {
 				return join(v.negative(m[1]), v.number(m[2], s.nextFeminine(len(m[0]))))
 			}),
-		}
+		)
 	})
 }
 

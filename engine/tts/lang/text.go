@@ -148,7 +148,7 @@ func (s *scanner) word(rest string) error {
 	}
 	w := norm.NFC.String(typed.Replace(rest[:k]))
 	low := strings.ToLower(w)
-	if s.dotted != nil && strings.Contains(rest[:min(len(rest), 2*lookahead/5)], ".") {
+	if s.dotted != nil && strings.Contains(rest[:min(len(rest), lookahead)], ".") {
 		if words, n := s.dotted(rest[:min(len(rest), lookahead)]); n > 0 {
 			s.put(words, n)
 			if endsSentence(rest[n:], false) && strings.HasSuffix(rest[:n], ".") {
