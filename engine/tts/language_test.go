@@ -71,9 +71,11 @@ func TestLanguageOfSpeech(t *testing.T) {
 		}
 	}
 	// The built-in voice has the sounds of English only.
-	for _, err := range Speak(t.Context(), Formant(), p, Request{Text: "perro", Voice: "af_bella", Speed: 1, Language: "es"}) {
-		if !errors.Is(err, ErrUnable) {
-			t.Errorf("the built-in voice speaks Spanish: %v", err)
+	for _, language := range []string{"es", "hi"} {
+		for _, err := range Speak(t.Context(), Formant(), p, Request{Text: "perro", Voice: "af_bella", Speed: 1, Language: language}) {
+			if !errors.Is(err, ErrUnable) {
+				t.Errorf("the built-in voice speaks %s: %v", language, err)
+			}
 		}
 	}
 }
