@@ -65,6 +65,7 @@ var fakeModels = []engine.ModelInfo{
 	{ID: voiceModel, Kind: engine.KindSpeech, Capabilities: []string{"speech"}, Status: "loaded"},
 	{ID: otherVoice, Kind: engine.KindSpeech, Capabilities: []string{"speech"}, Status: "unloaded"},
 	{ID: earModel, Kind: engine.KindTranscription, Capabilities: []string{"transcription"}, Status: "loaded"},
+	{ID: whoModel, Kind: engine.KindTranscription, Capabilities: []string{"transcription", engine.CapabilityDiarize}, Status: "unloaded"},
 	{ID: baseModel, Kind: engine.KindCompletion, Capabilities: []string{"completion", "embedding"}, Created: time.Unix(1767000002, 0), ContextLength: fakeContext, Status: "unloaded"},
 }
 
@@ -141,6 +142,7 @@ const (
 	voiceModel = "stub-voice"
 	otherVoice = "stub-voice-2"
 	earModel   = "stub-ear"
+	whoModel   = "stub-ear-who"
 )
 
 var fakeVoices = []engine.Voice{
