@@ -23,11 +23,11 @@ var drafters = []string{"glm-4.7-flash", "glm4moe", "qwen35moe"}
 
 // A drafter runs a model with its drafting layer.
 type drafter struct {
-	t           *testing.T
-	main, next  graph.Exec
-	cache, own  graph.Cache
-	table       []int32
-	width, rows int
+	t          *testing.T
+	main, next graph.Exec
+	cache, own graph.Cache
+	table      []int32
+	width      int
 }
 
 func newDrafter(t *testing.T, set *weights.Set) *drafter {
