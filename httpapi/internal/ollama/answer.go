@@ -25,7 +25,7 @@ func (a api) readCommon(o *body.Object, r *ask.Chat, more *common) {
 	r.Sampling.Constraint = readFormat(o)
 	r.Budget = readThink(o, a.Options.ReasoningBudgets, &r.Prompt)
 	r.Stream = o.Boolean("stream", true)
-	refuseOwn(o, "logprobs", "top_logprobs")
+	ask.RefuseOthers(o, []ask.Other{{Name: "logprobs", Off: false}, {Name: "top_logprobs", Off: 0.0}})
 	o.Ignore("truncate", "shift", "user")
 }
 
