@@ -166,7 +166,7 @@ func TestFrameRate(t *testing.T) {
 	for i := range x {
 		x[i] = float32(math.Round(math.Sin(float64(i)/20)*8000)) / 32768
 	}
-	for rate, code := range map[int]byte{8000: 4, 16000: 5, 22050: 6, 24000: 7, 32000: 8, 44100: 9, 48000: 10, 96000: 11, 88200: 1, 176400: 2, 192000: 3,
+	for rate, code := range map[int]byte{8000: 4, 16000: 5, 22050: 6, 24000: 13, 32000: 8, 44100: 9, 48000: 10, 96000: 11, 88200: 1, 176400: 14, 192000: 3,
 		1: 13, 11025: 13, 65535: 13, 384000: 14, 655350: 14, 65537: 0} {
 		var b bytes.Buffer
 		encode(t, &b, x, rate, 1)

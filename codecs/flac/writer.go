@@ -154,8 +154,10 @@ const (
 	bits16    = 4
 )
 
-// rates are codes of sample rates: RFC 9639, section 9.1.2.
-var rates = map[int]uint64{88200: 1, 176400: 2, 192000: 3, 8000: 4, 16000: 5, 22050: 6, 24000: 7, 32000: 8, 44100: 9, 48000: 10, 96000: 11}
+// rates are codes of sample rates: RFC 9639, section 9.1.2. Those of 24 and 176.4 kHz are
+// not used, as mewkiz/flac, which decodes here and elsewhere, logs a line for each frame
+// with them; such rates are spelled out.
+var rates = map[int]uint64{88200: 1, 192000: 3, 8000: 4, 16000: 5, 22050: 6, 32000: 8, 44100: 9, 48000: 10, 96000: 11}
 
 // rateCode returns the code of the sample rate, and what follows it in 16 bits, -1 for
 // nothing. Frames leave it to STREAMINFO (code 0) where they cannot say it: FFmpeg's parser,
