@@ -74,10 +74,22 @@ func (p *Panels) PackColumns(w []float32, stride int) {
 		panic(fmt.Sprintf("gemm: packing %d rows of %d, stride %d, from %d floats", p.k, p.n, stride, len(w)))
 	}
 	for i := range p.k {
-		row := w[i*stride : i*stride+p.n]
-		for at := i * PanelWidth; len(row) > 0; at += p.k * PanelWidth {
-			row = row[copy(p.data[at:at+PanelWidth], row):]
-		}
+		p.PackColumn(i, w[i*stride:i*stride+p.n])
+	}
+}
+
+// PackColumn takes column i of W.
+func (p *Panels) PackColumn(i int, column []float32) {
+	if len(column) != p.n {
+		panic(fmt.Sprintf("gemm: packing %d floats into a column of %d", len(column), p.n))
+	}
+	at, step := i*PanelWidth, p.k*PanelWidth
+	for ; len(column) >= PanelWidth; at += step {
+		*(*[PanelWidth]float32)(p.data[at:]) = [PanelWidth]float32(column)
+		column = column[PanelWidth:]
+	}
+	if len(column) > 0 {
+		copy(p.data[at:at+PanelWidth], column)
 	}
 }
 
