@@ -85,7 +85,10 @@ func (p *Panels) PackColumn(i int, column []float32) {
 	}
 	at, step := i*PanelWidth, p.k*PanelWidth
 	for ; len(column) >= PanelWidth; at += step {
-		*(*[PanelWidth]float32)(p.data[at:]) = [PanelWidth]float32(column)
+		to, from := p.data[at:at+PanelWidth], column[:PanelWidth]
+		for i := 0; i < PanelWidth; i += 4 { // 16 bytes a move; of more memmove would be called
+			*(*[4]float32)(to[i:]) = [4]float32(from[i:])
+		}
 		column = column[PanelWidth:]
 	}
 	if len(column) > 0 {
