@@ -142,7 +142,7 @@ func (p *Panels) Move(memory func(n int) []float32) { p.data = moved(p.data, mem
 // Move is Move of the packed weights.
 func (g *Gemm) Move(memory func(n int) []float32) { g.w.Move(memory) }
 
-func moved(w []float32, memory func(n int) []float32) []float32 {
+func moved[T int8 | float32](w []T, memory func(n int) []T) []T {
 	to := memory(len(w))[:len(w):len(w)]
 	copy(to, w)
 	return to
