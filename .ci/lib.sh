@@ -70,7 +70,7 @@ build_reranker() {
 }
 
 # start_server FLAG...: quern with the built-in model and, where ../shared is, a recogniser and
-# a reranker. Sets $base, $key and $server; stop_server ends it.
+# a reranker; what it keeps is its own. Sets $base, $key and $server; stop_server ends it.
 start_server() {
   build_quern
   need curl curl ca-certificates
@@ -85,7 +85,7 @@ YAML
       "$fixtures/whisper/hf_tiny" "$shared/reranker" >>"$scratch/quern.yaml"
   fi
   : >"$scratch/out" # the loop below may read it before the server's shell opens it
-  QUERN_API_KEY=$key "$shared/quern" serve --config "$scratch/quern.yaml" "$@" >"$scratch/out" 2>"$scratch/log" &
+  XDG_DATA_HOME=$scratch/data QUERN_API_KEY=$key "$shared/quern" serve --config "$scratch/quern.yaml" "$@" >"$scratch/out" 2>"$scratch/log" &
   server=$!
   base=
   for _ in $(seq 300); do

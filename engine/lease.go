@@ -20,8 +20,9 @@ type Lease interface {
 	Info() ModelInfo
 	// Defaults are the model's own sampling values.
 	Defaults() Sampling
-	// CheckVoice reports whether a model that speaks has a voice.
-	CheckVoice(voice string) error
+	// CheckVoice reports whether a model that speaks has a voice, and that voice the
+	// sounds of a language, by one of its tags; "" is the voice's own.
+	CheckVoice(voice, language string) error
 	// CheckConstraint reports whether the model can keep to a constraint, as Generate
 	// does before all else. The notes name what of a schema is read as a comment.
 	CheckConstraint(ctx context.Context, c *Constraint) (notes []string, err error)

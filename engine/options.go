@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -92,7 +93,7 @@ type ModelOptions struct {
 	Batch         int        // rows of one step; 0 means DefaultBatch
 	CacheType     quant.Type // KV cache: F16, F32 or Q8_0, on the CPU also Q4_0, on GPUs BF16 or F8_E4M3; 0 means DefaultCacheType
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
-	Speculation   string     // where drafts of what comes next are from: one of Speculations; "" means DefaultSpeculation
+	Speculation   string     // where drafts of what comes next are from: one of Speculations; "" means SpeculationDraft with a Draft, else DefaultSpeculation
 	Draft         string     // with SpeculationDraft: the name or file of a smaller model with the same vocabulary
 	DraftTokens   int        // most tokens of a draft, up to MostDraftTokens; 0 means DefaultDraftTokens
 	ChatTemplate  string     // overrides the file's
@@ -123,10 +124,20 @@ const (
 	SpeculationOff    = "off"
 	SpeculationLookup = "lookup" // what followed the same tokens before, in prompt and reply
 	SpeculationDraft  = "draft"  // that, or what ModelOptions.Draft finds likeliest
+	SpeculationMTP    = "mtp"    // that, or what the model's own layer for multi-token prediction does
 )
 
 // Speculations are all of them.
-var Speculations = []string{SpeculationOff, SpeculationLookup, SpeculationDraft}
+var Speculations = []string{SpeculationOff, SpeculationLookup, SpeculationDraft, SpeculationMTP}
+
+// CheckDraft refuses a model that drafts beside a Speculation that would not ask it. With
+// SpeculationOff it may stay, to be switched on again.
+func CheckDraft(speculation, draft string) error {
+	if draft != "" && (speculation == SpeculationLookup || speculation == SpeculationMTP) {
+		return fmt.Errorf("draft: with speculation: %s no model is asked; leave out draft, or take speculation: %s", speculation, SpeculationDraft)
+	}
+	return nil
+}
 
 // MostDraftTokens bounds ModelOptions.DraftTokens.
 const MostDraftTokens = 32

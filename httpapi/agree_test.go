@@ -28,19 +28,20 @@ func compact(b []byte) string {
 }
 
 // TestDialectsAgree: with one seed a model thinks, says and calls the same in chats, in
-// Anthropic's messages and in Ollama's, and a text that goes on is the same in llama-server's
-// completions.
+// responses, in Anthropic's messages and in Ollama's, and a text that goes on is the same in
+// llama-server's completions.
 func TestDialectsAgree(t *testing.T) {
 	s := newThinking(t, httpapi.Options{}, engine.ModelOptions{})
 	const schema = `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`
 	function := `"tools":[{"type":"function","function":{"name":"get_weather","parameters":` + schema + `}}],`
-	for _, tt := range []struct{ name, chat, messages, ollama string }{
-		{"words", ``, ``, ``},
-		{"tools", function, `"tools":[{"name":"get_weather","input_schema":` + schema + `}],`, function},
+	for _, tt := range []struct{ name, chat, responses, messages, ollama string }{
+		{"words", ``, ``, ``, ``},
+		{"tools", function, `"tools":[{"type":"function","name":"get_weather","strict":false,"parameters":` + schema + `}],`,
+			`"tools":[{"name":"get_weather","input_schema":` + schema + `}],`, function},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const question = `"messages":[{"role":"user","content":"Where is Paris?"}],`
-			var want, messages, ollama utterance
+			var want, responses, messages, ollama utterance
 			chat := wholeAnswer(t, s, `{`+question+tt.chat+`"seed":7,"max_tokens":60}`)
 			want.thought = chat.Reasoning
 			if chat.Content != nil {
@@ -48,6 +49,26 @@ func TestDialectsAgree(t *testing.T) {
 			}
 			for _, c := range chat.Calls {
 				want.call(c.Function.Name, []byte(c.Function.Arguments))
+			}
+
+			p := decoded[struct {
+				Output []struct {
+					Type, Name, Arguments string
+					Content               []struct{ Type, Text string }
+				}
+			}](t, ask(t, s, "POST", "/v1/responses", `{"input":"Where is Paris?",`+tt.responses+`"seed":7,"max_output_tokens":60}`))
+			for _, item := range p.Output {
+				for _, part := range item.Content {
+					switch part.Type {
+					case "reasoning_text":
+						responses.thought += part.Text
+					case "output_text":
+						responses.text += part.Text
+					}
+				}
+				if item.Type == "function_call" {
+					responses.call(item.Name, []byte(item.Arguments))
+				}
 			}
 
 			m := decoded[struct {
@@ -72,8 +93,8 @@ func TestDialectsAgree(t *testing.T) {
 			for _, c := range o.Message.Calls {
 				ollama.call(c.Function.Name, c.Function.Arguments)
 			}
-			if want.thought+want.text+want.calls == "" || messages != want || ollama != want {
-				t.Errorf("chat %+v\nmessages %+v\nOllama %+v", want, messages, ollama)
+			if want.thought+want.text+want.calls == "" || responses != want || messages != want || ollama != want {
+				t.Errorf("chat %+v\nresponses %+v\nmessages %+v\nOllama %+v", want, responses, messages, ollama)
 			}
 		})
 	}

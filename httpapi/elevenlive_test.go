@@ -277,6 +277,8 @@ func TestStreamInputRefused(t *testing.T) {
 		"af_bella/stream-input?optimize_streaming_latency=5":  {422, "optimize_streaming_latency"},
 		"af_bella/stream-input?apply_text_normalization=off":  {400, "apply_text_normalization"},
 		"af_bella/stream-input?apply_text_normalization=what": {422, "apply_text_normalization"},
+		"af_bella/stream-input?language_code=it":              {422, "language_code"},
+		"af_bella/stream-input?language_code=xx":              {422, "language_code"},
 		"af_bella/stream-input?single_use_token=x":            {400, "single_use_token"},
 		"af_bella/multi-stream-input?use_pvc_as_ivc=true":     {400, "use_pvc_as_ivc"},
 	} {

@@ -63,7 +63,9 @@ var fakeModels = []engine.ModelInfo{
 	{ID: embedModel, Kind: engine.KindEmbedding, Created: time.Unix(1767000001, 0), ContextLength: 512, Status: "unloaded", Format: "gguf"},
 	{ID: classModel, Kind: engine.KindClassification, Capabilities: []string{"classification"}, Status: "unloaded", Format: "safetensors"},
 	{ID: voiceModel, Kind: engine.KindSpeech, Capabilities: []string{"speech"}, Status: "loaded"},
+	{ID: otherVoice, Kind: engine.KindSpeech, Capabilities: []string{"speech"}, Status: "unloaded"},
 	{ID: earModel, Kind: engine.KindTranscription, Capabilities: []string{"transcription"}, Status: "loaded"},
+	{ID: whoModel, Kind: engine.KindTranscription, Capabilities: []string{"transcription", engine.CapabilityDiarize}, Status: "unloaded"},
 	{ID: baseModel, Kind: engine.KindCompletion, Capabilities: []string{"completion", "embedding"}, Created: time.Unix(1767000002, 0), ContextLength: fakeContext, Status: "unloaded"},
 }
 
@@ -97,7 +99,7 @@ func (f *fake) Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error)
 // actions are what a fake, or what stands on one, does with its models.
 type actions interface {
 	Defaults() engine.Sampling
-	CheckVoice(voice string) error
+	CheckVoice(voice, language string) error
 	CheckConstraint(context.Context, *engine.Constraint) ([]string, error)
 	Generate(context.Context, engine.GenerateRequest) iter.Seq2[engine.Event, error]
 	Embed(context.Context, engine.EmbedRequest) (engine.EmbedResult, error)
@@ -138,7 +140,9 @@ func (f *fake) Open(ctx context.Context, name string, kinds ...engine.Kind) (eng
 
 const (
 	voiceModel = "stub-voice"
+	otherVoice = "stub-voice-2"
 	earModel   = "stub-ear"
+	whoModel   = "stub-ear-who"
 )
 
 var fakeVoices = []engine.Voice{
@@ -165,7 +169,10 @@ func (f *fake) CheckConstraint(_ context.Context, c *engine.Constraint) ([]strin
 	return nil, nil
 }
 
-func (f *fake) CheckVoice(voice string) error {
+func (f *fake) CheckVoice(voice, language string) error {
+	if _, known := engine.LanguageOf(language); language == "it" || language != "" && !known {
+		return engine.Errorf(engine.CodeInvalidValue, "lang_code", "the voice does not speak %q", language)
+	}
 	for _, v := range fakeVoices {
 		if v.ID == voice {
 			return nil

@@ -74,6 +74,9 @@ var fuzzed = []struct{ path, body string }{
 	{"/detokenize", `{"tokens":[1]}`},
 	{"/v1/score", `{"text_1":["a"],"text_2":["b","c"],"truncate_prompt_tokens":-1}`},
 	{"/v1/classify", `{"input":"a","use_activation":false}`},
+	{"/v1/responses/input_tokens", `{"input":[{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"t"}],"encrypted_content":"x"}],"instructions":"i","tools":[{"type":"function","name":"f"}]}`},
+	{"/api/embeddings", `{"model":"stub-embed","prompt":"a","keep_alive":0}`},
+	{"/v2/rerank", `{"model":"stub-embed","query":"q","documents":["a","b"],"top_n":2,"max_tokens_per_doc":3,"rank_fields":[]}`},
 	{"/v1/rerank", `{"query":"q","documents":["a",{"text":"b"}],"top_n":1}`},
 }
 

@@ -216,6 +216,16 @@ func TestOllamaLoads(t *testing.T) {
 			t.Errorf("%s: %+v, unloaded %v", path, lines, f.unloaded)
 		}
 	}
+	f := &fake{}
+	for _, input := range []string{``, `,"input":""`, `,"input":[]`, `,"input":[],"keep_alive":0`} {
+		b, _ := io.ReadAll(post(t, newServer(t, httpapi.Options{Engine: f}), "/api/embed", `{"model":"`+embedModel+`"`+input+`}`).Body)
+		if !strings.Contains(string(b), `"embeddings":[]`) || *f.asked.Load() != embedModel || f.seen.Load() != nil {
+			t.Errorf("/api/embed%s: %s", input, b)
+		}
+	}
+	if !slices.Equal(f.unloaded, []string{embedModel}) {
+		t.Errorf("unloaded %v", f.unloaded)
+	}
 }
 
 // TestOllamaEmbeds: inputs become vectors, cut where they are too long.

@@ -916,7 +916,7 @@ func (v brokenVoice) Open(ctx context.Context, name string, kinds ...engine.Kind
 	return v.lend(ctx, v, name, kinds)
 }
 
-func (brokenVoice) CheckVoice(string) error { panic("broken") }
+func (brokenVoice) CheckVoice(string, string) error { panic("broken") }
 
 // TestRealtimePanic: a panic in work is a response that failed, the log says why, and the
 // session goes on.

@@ -52,6 +52,7 @@ func TestRerank(t *testing.T) {
 		{"equal ones as they came", `{"query":"x","documents":["b","a","c"]}`, []int{0, 1, 2}, []float32{0, 0, 0}, nil},
 		{"objects, with their texts", `{"model":"stub-embed","query":"panda","documents":[{"text":"a panda","id":7},"panda"],"return_documents":true}`, []int{1, 0}, []float32{1, 0.5}, []string{"panda", "a panda"}},
 		{"not cut", `{"query":"x","documents":["b"],"truncate":false}`, []int{0}, []float32{9}, nil},
+		{"what asks for nothing", `{"query":"x","documents":["x"],"rank_fields":[],"return_embeddings":false,"truncate_prompt_tokens":-1,"use_activation":true}`, []int{0}, []float32{1}, nil},
 		{"nulls are absent", `{"query":"x","documents":["x"],"top_n":null,"return_documents":null,"model":null,"max_tokens_per_doc":9}`, []int{0}, []float32{1}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -91,6 +92,9 @@ func TestRerankInvalid(t *testing.T) {
 		{"an empty query", `{"query":"","documents":["a"]}`, "invalid_value", "query"},
 		{"no documents", `{"query":"a"}`, "missing_required_parameter", "documents"},
 		{"none of them", `{"query":"a","documents":[]}`, "invalid_value", "documents"},
+		{"Cohere's fields", `{"query":"a","documents":[{"text":"a","title":"b"}],"rank_fields":["title"]}`, "unsupported_parameter", "rank_fields"},
+		{"Jina's vectors", `{"query":"a","documents":["a"],"return_embeddings":true}`, "unsupported_parameter", "return_embeddings"},
+		{"vLLM's cut", `{"query":"a","documents":["a"],"truncate_prompt_tokens":9}`, "unsupported_parameter", "truncate_prompt_tokens"},
 		{"a number", `{"query":"a","documents":["a",5]}`, "invalid_type", "documents[1]"},
 		{"an object without text", `{"query":"a","documents":[{"title":"a"}]}`, "missing_required_parameter", "documents[0].text"},
 		{"too many", `{"query":"a","documents":[` + many + `]}`, "invalid_value", "documents"},

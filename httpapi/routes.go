@@ -30,8 +30,8 @@ func dialects(a *server.API) []server.Dialect {
 		{Routes: cohere.Routes(a)},
 		{Routes: llama.Routes(a)},
 		{Routes: vllm.Routes(a)},
-		{Routes: anthropic.Routes(a), Fail: anthropic.Fail},
-		{Routes: ollama.Routes(a), Fail: ollama.Fail},
+		{Routes: anthropic.Routes(a), Fail: anthropic.Fail, IDHeader: anthropic.IDHeader},
+		{Routes: ollama.Routes(a), Fail: ollama.Fail, Below: "/api"},
 		{Routes: slices.Concat(eleven.Routes(a), scribe.Routes(a), []server.Route{{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}}),
 			Fail: eleven.Fail, Prefix: eleven.Prefix},
 	}

@@ -155,6 +155,11 @@ func TestSpeechErrors(t *testing.T) {
 		{`{"input":"x","voice":"af_bella","input_type":"html"}`, "invalid_value", "input_type"},
 		{`{"input":"x","voice":"af_bella","lexicon":{"x":"ʘ"}}`, "invalid_value", "lexicon"},
 		{`{"input":"x","voice":"af_bella","lexicon":7}`, "invalid_type", "lexicon"},
+		{`{"input":"x","voice":"af_bella","lang_code":"it"}`, "invalid_value", "lang_code"},
+		{`{"input":"x","voice":"af_bella","instructions":7}`, "invalid_type", "instructions"},
+		{`{"input":"x","voice":"af_bella","stream_format":"ws"}`, "invalid_value", "stream_format"},
+		{`{"input":"x","voice":7}`, "invalid_type", "voice"},
+		{`{"input":"x","voice":{}}`, "missing_required_parameter", "voice.id"},
 	} {
 		msg := wantFailure(t, post(t, s, "/v1/audio/speech", tt.body), 400, tt.code, tt.param)
 		if strings.Contains(tt.body, "mp4") && msg != `response_format must be one of mp3, opus, aac, flac, wav, pcm, m4a, got "mp4"` {
@@ -198,6 +203,96 @@ func TestHowRead(t *testing.T) {
 	r := post(t, s, "/v1/text-to-speech/af_bella", `{"text":"Hi.","pronunciation_dictionary_locators":[{"pronunciation_dictionary_id":"a","version_id":"b"}]}`)
 	if text := string(body(t, r)); r.StatusCode != 422 || !strings.Contains(text, "pronunciation_dictionary_locators") {
 		t.Errorf("dictionaries of the vendor: %d %s", r.StatusCode, text)
+	}
+}
+
+// TestVendorRefused: what a member of the vendor's asks for is done, has no effect that is
+// told, or is refused by name before a sound, on every route.
+func TestVendorRefused(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f})
+	for _, tt := range []struct {
+		query, member string
+		status        int
+		loc, name     string // "" is spoken
+	}{
+		{"", `"language_code":"it"`, 422, "body", "language_code"},
+		{"", `"language_code":"xx"`, 422, "body", "language_code"},
+		{"", `"language_code":7`, 422, "body", "language_code"},
+		{"", `"apply_text_normalization":"off"`, 400, "", "apply_text_normalization"},
+		{"", `"apply_text_normalization":"maybe"`, 422, "body", "apply_text_normalization"},
+		{"", `"apply_text_normalization":true`, 422, "body", "apply_text_normalization"},
+		{"", `"apply_language_text_normalization":"on"`, 422, "body", "apply_language_text_normalization"},
+		{"", `"use_pvc_as_ivc":true`, 400, "", "use_pvc_as_ivc"},
+		{"", `"use_pvc_as_ivc":"x"`, 422, "body", "use_pvc_as_ivc"},
+		{"", `"pronunciation_dictionary_locators":[{"pronunciation_dictionary_id":"a"}]`, 422, "body", "pronunciation_dictionary_locators"},
+		{"", `"pronunciation_dictionary_locators":"a"`, 422, "body", "pronunciation_dictionary_locators"},
+		{"", `"previous_request_ids":["a","b","c","d"]`, 422, "body", "previous_request_ids"},
+		{"", `"next_request_ids":[1]`, 422, "body", "next_request_ids"},
+		{"", `"previous_text":1`, 422, "body", "previous_text"},
+		{"", `"voice_settings":{"stability":2}`, 422, "body", "stability"},
+		{"", `"voice_settings":{"use_speaker_boost":1}`, 422, "body", "use_speaker_boost"},
+		{"", `"model_id":1`, 422, "body", "model_id"},
+		{"", `"seed":-1`, 422, "body", "seed"},
+		{"?optimize_streaming_latency=5", "", 422, "query", "optimize_streaming_latency"},
+		{"?enable_logging=perhaps", "", 422, "query", "enable_logging"},
+		{"?output_format=ogg", "", 422, "", "output_format"},
+		{"", `"text":"<speak><audio/></speak>"`, 200, "", ""}, // the fake does not read SSML
+		{"?optimize_streaming_latency=4&enable_logging=false", `"language_code":"EN","apply_text_normalization":"on","apply_language_text_normalization":true,"use_pvc_as_ivc":false,` +
+			`"previous_text":"He said:","next_text":"No.","previous_request_ids":["a"],"next_request_ids":[],"pronunciation_dictionary_locators":null,` +
+			`"voice_settings":{"stability":0.5,"similarity_boost":1,"style":0,"use_speaker_boost":true,"speed":1.2},"seed":4294967295,"model_id":"eleven_v3"`, 200, "", ""},
+	} {
+		for _, path := range []string{"", "/stream", "/stream/sse", "/with-timestamps", "/stream/with-timestamps"} {
+			f.spoken.Store(nil)
+			members := `{"text":"Hi."`
+			if tt.member != "" {
+				members += "," + tt.member
+			}
+			r := post(t, s, "/v1/text-to-speech/af_bella"+path+tt.query, members+"}")
+			b := body(t, r)
+			what := path + tt.query + " " + tt.member
+			if r.StatusCode != tt.status || (f.spoken.Load() != nil) != (tt.status == 200) {
+				t.Errorf("%s: %d %.200s, spoken %v; want %d", what, r.StatusCode, b, f.spoken.Load() != nil, tt.status)
+				continue
+			}
+			if tt.status == 200 {
+				if got, want := r.Header.Values(warningHeader), 3*strings.Count(tt.member, "previous_text"); len(got) != want {
+					t.Errorf("%s: warnings %q; want %d", what, got, want)
+				}
+				continue
+			}
+			var said struct{ Detail json.RawMessage }
+			if err := json.Unmarshal(b, &said); err != nil || !strings.Contains(string(said.Detail), tt.name) {
+				t.Errorf("%s: %s; want it named", what, b)
+			}
+			if tt.loc != "" && !strings.Contains(string(said.Detail), `"loc":["`+tt.loc+`",`) {
+				t.Errorf("%s: %s; want it in the %s", what, b, tt.loc)
+			}
+		}
+	}
+	r := f.spoken.Load()
+	if r.Language != "EN" || r.Speed != float64(float32(1.2)) || r.Seed != 1<<32-1 {
+		t.Errorf("what is spoken is %+v", r)
+	}
+}
+
+// TestVendorModel: a model of ours has its own name, and the vendor's names mean the
+// default one.
+func TestVendorModel(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f})
+	for name, want := range map[string]string{"": voiceModel, "eleven_v3": voiceModel, voiceModel: voiceModel, otherVoice: otherVoice, chatModel: voiceModel} {
+		f.asked.Store(nil)
+		body(t, post(t, s, "/v1/text-to-speech/af_bella", `{"text":"Hi.","model_id":"`+name+`"}`))
+		if got := f.asked.Load(); got == nil || *got != want {
+			t.Errorf("model_id %q is spoken by %v; want %s", name, got, want)
+		}
+		f.asked.Store(nil)
+		w := write(t, s, "af_bella/stream-input?model_id="+name, nil)
+		w.say(`{"text":""}`)
+		if got := f.asked.Load(); got == nil || *got != want {
+			t.Errorf("model_id %q of a WebSocket is spoken by %v; want %s", name, got, want)
+		}
 	}
 }
 

@@ -278,35 +278,51 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	poll.Until(t, what, ok)
 }
 
+// TestClientLeaves: in every dialect the work of a client that left ends, streamed or not, and is no
+// error.
 func TestClientLeaves(t *testing.T) {
-	for _, stream := range []string{"true", "false"} {
-		t.Run("stream="+stream, func(t *testing.T) {
-			var log logged
-			ended := make(chan struct{})
-			running := make(chan struct{})
-			s := newServer(t, httpapi.Options{Log: log.logger(), Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
-				_ = yield(admitted, nil) && yield(delta("a"), nil)
-				close(running)
-				<-ctx.Done()
-				close(ended)
-				yield(engine.Event{}, ctx.Err())
-			})})
-			ctx, cancel := context.WithCancel(t.Context())
-			req, _ := http.NewRequestWithContext(ctx, "POST", s.URL+"/v1/chat/completions", strings.NewReader(`{"messages":[{"role":"user","content":"x"}],"stream":`+stream+`}`))
-			go func() {
-				<-running
-				cancel()
-			}()
-			if r, err := s.Client().Do(req); err == nil {
-				io.Copy(io.Discard, r.Body)
-				r.Body.Close()
-			}
-			<-ended
-			eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
-			if strings.Contains(log.String(), "level=ERROR") {
-				t.Errorf("logged as an error: %s", log.String())
-			}
-		})
+	for _, tt := range []struct{ path, body string }{
+		{"/v1/chat/completions", `{` + userX + `,`},
+		{"/v1/completions", `{"prompt":"x",`},
+		{"/v1/responses", `{"input":"x",`},
+		{"/v1/messages", `{"model":"stub-chat","max_tokens":9,` + userX + `,`},
+		{"/api/chat", `{"model":"stub-chat",` + userX + `,`},
+		{"/api/generate", `{"model":"stub-chat","prompt":"x",`},
+		{"/completion", `{"prompt":"x",`},
+	} {
+		for _, stream := range []string{"true", "false"} {
+			t.Run(tt.path[1:]+", stream="+stream, func(t *testing.T) {
+				var log logged
+				ended := make(chan struct{})
+				running := make(chan struct{})
+				s := newServer(t, httpapi.Options{Log: log.logger(), Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
+					_ = yield(admitted, nil) && yield(delta("a"), nil)
+					close(running)
+					<-ctx.Done()
+					close(ended)
+					yield(engine.Event{}, ctx.Err())
+				})})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				req, _ := http.NewRequestWithContext(ctx, "POST", s.URL+tt.path, strings.NewReader(tt.body+`"stream":`+stream+`}`))
+				go func() {
+					<-running
+					cancel()
+				}()
+				if r, err := s.Client().Do(req); err == nil {
+					b, _ := io.ReadAll(r.Body)
+					r.Body.Close()
+					if r.StatusCode != 200 {
+						t.Fatalf("%d %s", r.StatusCode, b)
+					}
+				}
+				<-ended
+				eventually(t, "status 499 in the log", func() bool { return strings.Contains(log.String(), "status=499") })
+				if strings.Contains(log.String(), "level=ERROR") {
+					t.Errorf("logged as an error: %s", log.String())
+				}
+			})
+		}
 	}
 }
 

@@ -335,3 +335,54 @@ func TestAwkwardArrays(t *testing.T) {
 		t.Errorf("got %+v", in)
 	}
 }
+
+// TestOthersFields: fields of other servers and dialects that change a reply are refused by name,
+// and taken where they ask for nothing.
+func TestOthersFields(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	paths := map[string]string{
+		"/v1/chat/completions": `{"max_tokens":5,` + userX + `,`,
+		"/v1/completions":      `{"prompt":"x",`,
+		"/v1/responses":        `{"input":"x",`,
+		"/v1/messages":         `{"model":"stub-chat","max_tokens":5,` + userX + `,`,
+		"/completion":          `{"prompt":"x",`,
+	}
+	for _, tt := range []struct{ path, name, asks, off string }{
+		{"/v1/chat/completions", "mirostat", "2", "0"},
+		{"/v1/chat/completions", "dry_multiplier", "0.8", "0.0"},
+		{"/v1/chat/completions", "skip_special_tokens", "false", "true"},
+		{"/v1/chat/completions", "lora", `[{"id":0,"scale":1}]`, "[ ]"},
+		{"/v1/chat/completions", "echo", "true", "false"},
+		{"/v1/chat/completions", "chat_template", `"{{ x }}"`, `""`},
+		{"/v1/chat/completions", "documents", `[{"text":"a"}]`, "[]"},
+		{"/v1/chat/completions", "add_generation_prompt", "false", "true"},
+		{"/v1/chat/completions", "truncate_prompt_tokens", "5", "null"},
+		{"/v1/completions", "use_beam_search", "true", "false"},
+		{"/v1/completions", "bad_words", `["a"]`, "[]"},
+		{"/v1/completions", "prompt_logprobs", "0", "null"},
+		{"/v1/responses", "xtc_probability", "0.5", "0"},
+		{"/v1/responses", "messages", "[]", "null"},
+		{"/v1/responses", "max_tokens", "5", "null"},
+		{"/v1/responses", "response_format", `{"type":"json_object"}`, "null"},
+		{"/v1/responses", "guided_choice", `["a"]`, "null"},
+		{"/v1/responses", "n", "2", "1"},
+		{"/v1/messages", "stop", `["a"]`, "[]"},
+		{"/v1/messages", "response_format", `{"type":"json_object"}`, "null"},
+		{"/v1/messages", "n", "2", "1"},
+		{"/v1/messages", "presence_penalty", "1", "0"},
+		{"/v1/messages", "container", `"c"`, "null"},
+		{"/completion", "n_indent", "4", "0"},
+		{"/completion", "post_sampling_probs", "true", "false"},
+		{"/completion", "length_penalty", "0.5", "1"},
+	} {
+		body := func(value string) string { return paths[tt.path] + `"` + tt.name + `":` + value + `}` }
+		r := post(t, s, tt.path, body(tt.asks))
+		if b, _ := io.ReadAll(r.Body); r.StatusCode != 400 || !strings.Contains(string(b), tt.name) {
+			t.Errorf("%s, %s %s: %d %s", tt.path, tt.name, tt.asks, r.StatusCode, b)
+		}
+		r = post(t, s, tt.path, body(tt.off))
+		if b, _ := io.ReadAll(r.Body); r.StatusCode != 200 || r.Header.Get("x-quern-warning") != "" {
+			t.Errorf("%s, %s %s: %d %s", tt.path, tt.name, tt.off, r.StatusCode, b)
+		}
+	}
+}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real programs against a server: LangChain, LlamaIndex, Mastra, Continue's adapters, an MCP
 # server's tools, the SDKs of Vercel, Anthropic, Ollama and OpenAI for responses, in JavaScript
-# and Go, ElevenLabs' WebSockets, and what llama-server's clients ask (bench/clients), and the SDKs of OpenAI and
+# and Go, ElevenLabs' WebSockets, Cohere's clients, and what llama-server's clients ask (bench/clients), and the SDKs of OpenAI and
 # ElevenLabs (../shared/clients, where that is).
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
@@ -41,6 +41,7 @@ checks 8 elevenlabs.mjs
 checks 7 mastra.mjs
 checks 10 mcp.mjs
 checks 13 continue.mjs
+checks 3 cohere.mjs # 8 where there is a model that ranks
 go_checks 6 openai-go openaigo
 go_checks 8 anthropic-sdk-go anthropicgo
 stop_server

@@ -10,6 +10,7 @@ export TMPDIR=$scratch
 "$scratch/soak" -quern "$shared/quern" vanish >"$scratch/vanish" 2>&1 & # it waits for most of the time
 vanish=$!
 "$scratch/soak" -quern "$shared/quern" kill -times "${QUERN_SOAK_KILLS:-5}" -ready 30s
+"$scratch/soak" -quern "$shared/quern" power -times "${QUERN_SOAK_KILLS:-5}"
 "$scratch/soak" -quern "$shared/quern" disk
 "$scratch/soak" -quern "$shared/quern" memory -for 8s
 "$scratch/soak" -quern "$shared/quern" slow

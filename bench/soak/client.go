@@ -168,3 +168,11 @@ func (c *client) whole(ctx context.Context, id string, want []byte) error {
 	}
 	return nil
 }
+
+// batch begins a batch of chats, and returns its id.
+func (c *client) batch(ctx context.Context, input string) (string, error) {
+	var b struct{ ID string }
+	err := c.send(ctx, http.MethodPost, "/v1/batches", "application/json",
+		marshal(map[string]string{"input_file_id": input, "endpoint": "/v1/chat/completions", "completion_window": "24h"}), &b)
+	return b.ID, err
+}

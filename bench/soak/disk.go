@@ -20,16 +20,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk runs itself again where it may mount a file system that nobody else sees.
-func disk(ctx context.Context, o *options) (string, error) {
+// disk fills a small disk.
+func disk(ctx context.Context, o *options) (string, error) { return mounted(ctx, o, "disk", full) }
+
+// mounted runs the program again where it may mount file systems that nobody else sees, and there
+// does what it is to do.
+func mounted(ctx context.Context, o *options, name string, do func(context.Context, *options) (string, error)) (string, error) {
 	if o.mounts {
-		return full(ctx, o)
+		if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+			return "", fmt.Errorf("%w: %w", errNotHere, err)
+		}
+		return do(ctx, o)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, self, "-quern", o.quern, "disk", "-mounts", fmt.Sprintf("-must=%v", o.must))
+	cmd := exec.CommandContext(ctx, self, "-quern", o.quern, name, "-mounts", fmt.Sprintf("-must=%v", o.must), fmt.Sprintf("-times=%d", o.times))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
@@ -55,7 +62,7 @@ func full(ctx context.Context, o *options) (string, error) {
 	if err := os.Mkdir(mnt, 0o700); err != nil {
 		return "", err
 	}
-	if err := errors.Join(unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("soak", mnt, "tmpfs", 0, fmt.Sprintf("size=%d,mode=700", space))); err != nil {
+	if err := unix.Mount("soak", mnt, "tmpfs", 0, fmt.Sprintf("size=%d,mode=700", space)); err != nil {
 		return "", fmt.Errorf("%w: a small file system: %w", errNotHere, err)
 	}
 	defer unix.Unmount(mnt, unix.MNT_DETACH)
@@ -109,7 +116,7 @@ func full(ctx context.Context, o *options) (string, error) {
 			// Its record may still fit into what a file system keeps for small files; its lines
 			// cannot. So batches are asked for until one is refused.
 			for range 2000 {
-				if err := c.batch(ctx, input); err != nil {
+				if _, err := c.batch(ctx, input); err != nil {
 					return err
 				}
 			}
@@ -132,6 +139,7 @@ func full(ctx context.Context, o *options) (string, error) {
 	}
 
 	// There is room again.
+	begin := func() error { _, err := c.batch(ctx, input); return err }
 	if err := os.Remove(filepath.Join(mnt, "ballast")); err != nil {
 		return "", err
 	}
@@ -142,7 +150,7 @@ func full(ctx context.Context, o *options) (string, error) {
 		}
 		return err
 	})
-	if err := errors.Join(err, c.pull(ctx), c.batch(ctx, input)); err != nil {
+	if err := errors.Join(err, c.pull(ctx), begin()); err != nil {
 		return "", fmt.Errorf("with room again: %w", err)
 	}
 	if err := kept.check(ctx, c); err != nil {
@@ -167,11 +175,6 @@ func fill(path string) (n int64, err error) {
 		}
 	}
 	return n, nil
-}
-
-func (c *client) batch(ctx context.Context, input string) error {
-	return c.send(ctx, http.MethodPost, "/v1/batches", "application/json",
-		marshal(map[string]string{"input_file_id": input, "endpoint": "/v1/chat/completions", "completion_window": "24h"}), nil)
 }
 
 // pull has the server pull the hub's model, in Ollama's dialect, whose errors are a text.

@@ -6,7 +6,7 @@
 //
 //	go run ./bench/soak -quern QUERN load -for 1h
 //
-// It needs Linux; disk and memory need the right to mount a small file system, and to make a
+// It needs Linux; disk, power and memory need the right to mount small file systems, and to make a
 // control group. Where that is not given they say so, and exit with 0 unless -must is said.
 package main
 
@@ -42,6 +42,7 @@ type fault struct {
 var faults = []fault{
 	{"load", "clients that ask, leave, dawdle and send nonsense; then memory, goroutines and files are as before", load},
 	{"kill", "kill -9 while files are uploaded and chats run; it is back soon, and what was accepted is whole", kill},
+	{"power", "kill -9, and all that was not synced is gone: what was accepted is whole, and every batch ends with each line once", power},
 	{"slow", "clients that do not read are dropped; others' answers come", slow},
 	{"disk", "a full disk: uploads, batches and pulls get 507, chats go on, and so does all when there is room", disk},
 	{"memory", "a control group with little memory: requests are refused, the process is not killed", memory},
@@ -71,11 +72,11 @@ func main() {
 	own := flag.NewFlagSet(f.name, flag.ExitOnError)
 	own.DurationVar(&o.d, "for", 5*time.Minute, "of load and memory: how long")
 	own.IntVar(&o.clients, "clients", 16, "of load, memory and slow: clients at a time")
-	own.IntVar(&o.times, "times", 100, "of kill: how often")
+	own.IntVar(&o.times, "times", 100, "of kill and power: how often")
 	own.DurationVar(&o.ready, "ready", time.Second, "of kill: longest way back")
 	own.Float64Var(&o.ratio, "ratio", 0, "of slow: fail where others' p95 is so many times that beside clients that read; 0 only tells")
 	own.BoolVar(&o.must, "must", false, "fail where this machine does not allow the fault")
-	own.BoolVar(&o.mounts, "mounts", false, "of disk: it has mounts of its own already, and may make one")
+	own.BoolVar(&o.mounts, "mounts", false, "of disk and power: it has mounts of its own already, and may make one")
 	_ = own.Parse(flag.Args()[1:]) // it exits by itself
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

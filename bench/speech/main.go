@@ -8,7 +8,8 @@
 // later: the time to them is printed beside the time the first sentence takes alone.
 //
 // With -intelligibility it measures the built-in voices instead, without a server: how
-// many words of them a recogniser gets wrong, and of others beside them.
+// many words of them a recogniser gets wrong, and of others beside them. With -samples it
+// writes docs/voice/samples.html, where they are heard.
 package main
 
 import (
@@ -56,10 +57,14 @@ func main() {
 	flag.Float64Var(&h.most, "most", 0, "fail when a speaker has more `per cent` of words wrong; 0 never does")
 	flag.StringVar(&h.out, "out", "", "folder for the table; empty writes none")
 	flag.BoolVar(&h.verbose, "v", false, "print what was misheard")
+	page := flag.String("samples", "", "write a page with samples of the built-in voices and of every format to this `file`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	measure := func() error { return run(ctx, o, os.Stdout) }
+	if *page != "" {
+		measure = func() error { return samples(ctx, *page) }
+	}
 	if *understood {
 		measure = func() error { return intelligibility(ctx, h, os.Stdout) }
 	}

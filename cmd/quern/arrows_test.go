@@ -23,7 +23,8 @@ var arrows = []struct {
 }{
 	{"kernels", []string{"quern/kernels/internal/isa"}},
 	{"kernels/offheap", []string{"golang.org/x/sys/..."}},
-	{"kernels/threads", []string{"golang.org/x/sys/..."}},
+	{"kernels/cgroup", nil},
+	{"kernels/threads", []string{"quern/kernels/cgroup", "golang.org/x/sys/..."}},
 	{"kernels/fourier", nil},
 	{"kernels/bandwidth", []string{"quern/kernels/internal/isa", "quern/kernels/threads"}},
 	{"kernels/vec", []string{"quern/kernels/internal/isa", "quern/kernels/threads"}},
@@ -117,7 +118,7 @@ var arrows = []struct {
 	{"httpapi/internal/ollama", []string{"quern/engine", "quern/engine/chat", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/llama", []string{"quern/engine", "quern/engine/token", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/internal/turn"}},
 	{"httpapi/internal/vllm", []string{"quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
-	{"httpapi/internal/cohere", []string{"quern/engine", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
+	{"httpapi/internal/cohere", []string{"quern/engine", "quern/httpapi/internal/ask", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server"}},
 	{"httpapi/internal/eleven", []string{"quern/engine", "quern/httpapi/spool", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/server", "quern/httpapi/internal/stream", "quern/httpapi/transcript", "quern/httpapi/internal/socket"}},
 	{"httpapi/internal/scribe", []string{"quern/codecs", "quern/codecs/pcm", "quern/codecs/resample", "quern/engine", "quern/engine/live", "quern/httpapi/internal/audio", "quern/httpapi/internal/body", "quern/httpapi/internal/fault", "quern/httpapi/internal/reqlog", "quern/httpapi/internal/server", "quern/httpapi/internal/socket", "quern/httpapi/transcript"}},
 	{"httpapi/internal/socket", []string{"quern/httpapi/internal/fault", "quern/httpapi/internal/server", "github.com/coder/websocket"}},
@@ -138,7 +139,7 @@ var arrows = []struct {
 	{"httpapi/transcript", []string{"quern/engine"}},
 	{"httpapi/spool", nil},
 
-	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/audit", "quern/httpapi/batch", "quern/httpapi/jobs", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/engine/live", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/store", "quern/engine/model",
+	{"cmd/quern/...", []string{"quern/cmd/quern/internal/...", "quern/httpapi", "quern/httpapi/audit", "quern/httpapi/batch", "quern/httpapi/jobs", "quern/httpapi/spool", "quern/httpapi/transcript", "quern/codecs", "quern/engine", "quern/engine/device", "quern/engine/lm", "quern/kernels/cgroup", "quern/kernels/offheap", "quern/engine/live", "quern/engine/local", "quern/engine/onnx/serve", "quern/engine/transcribe", "quern/engine/measure", "quern/engine/quantize", "quern/engine/wholefile", "quern/engine/chat", "quern/engine/wire", "quern/engine/hub", "quern/engine/store", "quern/engine/model",
 		"quern/engine/sample", "quern/engine/spell", "quern/engine/token", "quern/formats", "quern/formats/weights", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads",
 		"github.com/spf13/...", "github.com/goccy/go-yaml/...", "github.com/mattn/go-runewidth", "github.com/chzyer/readline",
 		"github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys/..."}},

@@ -176,7 +176,7 @@ func inspectText(out io.Writer, file string, set *weights.Set, adapters []engine
 		fmt.Fprintf(w, "skipped\t%d tensors that see or hear: it gets text only\n", senses)
 	}
 	if drafts > 0 {
-		fmt.Fprintf(w, "skipped\t%d tensors of layers that draft\n", drafts)
+		fmt.Fprintf(w, "drafts\t%d tensors of layers that draft (nextn, MTP): %s\n", drafts, drafting(file, adapters))
 	}
 	fmt.Fprintf(w, "\nmetadata\t%d\n", set.Meta.Len())
 	for k, v := range set.Meta.All() {
@@ -190,6 +190,26 @@ func inspectText(out io.Writer, file string, set *weights.Set, adapters []engine
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", terminal.Plain(r.Name), r.DType, shape(r.Shape), len(r.Data))
 	}
 	return w.Flush()
+}
+
+// drafting says what a model's own layer that drafts would take, or why it cannot.
+func drafting(file string, adapters []engine.Adapter) string {
+	n, err := draftBytes(file, adapters)
+	if err != nil {
+		return "left out: " + terminal.Plain(err.Error())
+	}
+	return fmt.Sprintf("left out but with speculation: mtp, which takes %s more", readable(n))
+}
+
+// draftBytes is the memory of a model's own layer that drafts, its part of the cache for one request
+// included.
+func draftBytes(file string, adapters []engine.Adapter) (int64, error) {
+	without, err := lm.EstimateFile(file, engine.ModelOptions{Adapters: adapters}, 0)
+	if err != nil {
+		return 0, err
+	}
+	with, err := lm.EstimateFile(file, engine.ModelOptions{Adapters: adapters, Speculation: engine.SpeculationMTP}, 0)
+	return with.Weights + with.Draft + with.OneRequest + with.Compute - without.Weights - without.OneRequest - without.Compute, err
 }
 
 func readable(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
@@ -304,8 +324,9 @@ func inspectJSON(out io.Writer, file string, set *weights.Set, adapters []engine
 		Reason   string      `json:"reason,omitempty"`
 		Arch     string      `json:"architecture,omitempty"`
 		Makes    string      `json:"makes,omitempty"`
-		Senses   int         `json:"skipped_tensors,omitempty"`  // that see or hear
-		Drafts   int         `json:"drafting_tensors,omitempty"` // skipped as well
+		Senses   int         `json:"skipped_tensors,omitempty"` // that see or hear
+		Drafts   int         `json:"drafting_tensors,omitempty"`
+		MTP      int64       `json:"mtp_bytes,omitempty"` // of memory, that these take with speculation: mtp
 		Memory   *memory     `json:"memory,omitempty"`
 		Metadata orderedMeta `json:"metadata"`
 		Tensors  []tensor    `json:"tensors"`
@@ -321,7 +342,9 @@ func inspectJSON(out io.Writer, file string, set *weights.Set, adapters []engine
 		r.Arch, r.Makes = e.Arch, e.Makes
 		r.Memory = &memory{e.Weights, e.Adapters, e.OneRequest, e.Compute, e.Context, near(e.Pools)}
 	}
-	r.Senses, r.Drafts = model.Skipped(set)
+	if r.Senses, r.Drafts = model.Skipped(set); r.Drafts > 0 {
+		r.MTP, _ = draftBytes(file, adapters) // 0 of those that are not read
+	}
 	for t := range set.All() {
 		r.Tensors = append(r.Tensors, tensor{t.Name, t.Type.String(), t.Shape, len(t.Data)})
 	}

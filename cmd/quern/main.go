@@ -20,6 +20,8 @@ import (
 	"quern/cmd/quern/internal/terminal"
 	"quern/engine/device"
 	"quern/httpapi"
+	"quern/kernels/cgroup"
+	"quern/kernels/offheap"
 )
 
 // Exit codes.
@@ -45,8 +47,18 @@ type app struct {
 }
 
 func main() {
+	shareMemory()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ()}
 	os.Exit(a.main(context.Background(), os.Args[1:]))
+}
+
+// shareMemory has the heap and the caches of models stay below what a container or a unit may
+// use: the kernel kills what goes beyond. An eighth is left to the kernel's buffers and the
+// program's own pages. GOMEMLIMIT in the environment wins.
+func shareMemory() {
+	if limit, limited := cgroup.Memory(os.DirFS("/")); limited && os.Getenv("GOMEMLIMIT") == "" {
+		offheap.Share(limit - limit/8)
+	}
 }
 
 // usageError marks a mistake in how quern was called: a flag, an argument, an

@@ -101,8 +101,11 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 	if o.voice == "" {
 		o.voice = usualVoice(e, lease)
 	}
-	if err := lease.CheckVoice(o.voice); err != nil {
+	if err := lease.CheckVoice(o.voice, ""); err != nil {
 		return usageError{fmt.Errorf("--voice: %w", err)}
+	}
+	if err := lease.CheckVoice(o.voice, o.language); err != nil {
+		return usageError{fmt.Errorf("--language: %w", err)}
 	}
 	request := engine.SpeakRequest{Text: text, Voice: o.voice, Speed: o.speed, Seed: o.seed, Language: o.language, SSML: engine.IsSSML(text)}
 	if o.out == "-" {
@@ -148,7 +151,7 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 // usualVoice is the voice of a model that speaks when none is named.
 func usualVoice(e *local.Engine, l engine.Lease) string {
 	const usual = "af_bella"
-	if l.CheckVoice(usual) == nil {
+	if l.CheckVoice(usual, "") == nil {
 		return usual
 	}
 	for _, v := range e.Voices() {

@@ -231,7 +231,8 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		who = &engine.Diarization{}
 		who.Min, who.Max, who.Known = o.count, o.count, o.voices
 	}
-	source := &countedSource{src: mono, tell: func(heard int) {
+	checked := &transcript.Sound{Source: mono, CutShort: sound.CutShort}
+	source := &countedSource{src: checked, tell: func(heard int) {
 		if all := sound.Duration().Seconds(); all > 0 {
 			bar.Update(filepath.Base(file), float64(heard)/hearingRate/all)
 		}
@@ -252,14 +253,19 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		}
 	}
 	bar.Wait()
-	if err := a.heard(name, sound, segments); err != nil {
-		return err
+	warnings := checked.Warnings(len(segments) > 0)
+	if told := sound.CutShort(); told != "" && len(segments) == 0 {
+		return fmt.Errorf("%s, and nothing is said in them", told) // it may be said in the rest
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(a.err, "quern: %s: %s\n", name, w)
 	}
 	var found *engine.Speakers
 	if who != nil {
 		found = &who.Speakers
 	}
 	t := transcript.New(segments, known, found)
+	t.Warnings = warnings
 	switch o.format {
 	case "text":
 		if who != nil {
@@ -310,20 +316,6 @@ func (o *transcribeOptions) request() engine.TranscribeOptions {
 		Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Target: o.target, Words: o.words || o.format == "whisperx",
 		Beams: o.beams, Chunked: o.chunked, Without: o.guards,
 	}
-}
-
-// heard warns of audio that ends before its time. That nothing was heard in what is
-// left of it is an error: the speech may have been in the rest.
-func (a *app) heard(name string, sound *codecs.Stream, segments []engine.Segment) error {
-	told := sound.CutShort()
-	if told == "" {
-		return nil
-	}
-	if len(segments) == 0 {
-		return fmt.Errorf("%s, and nothing is said in them", told)
-	}
-	fmt.Fprintf(a.err, "quern: %s: %s\n", name, told)
-	return nil
 }
 
 // mostSpeakers bounds --num-speakers, as the API does num_speakers.

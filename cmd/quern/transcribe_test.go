@@ -39,7 +39,7 @@ func TestTranscribeCut(t *testing.T) {
 	}{
 		{"whole", []string{file("whole.wav", speech)}, 0, true, nil},
 		{"cut", []string{file("cut.wav", speech[:head+5*second])}, 0, true, []string{"cut.wav: the audio is cut short: 5.0 s could be read of 11.0 s"}},
-		{"whole silence", []string{file("quiet.wav", silence)}, 0, false, nil},
+		{"whole silence", []string{file("quiet.wav", silence)}, 0, false, []string{"quiet.wav: the audio is silent: all samples of its 11.0 s are zero"}},
 		{"cut silence", []string{file("quiet-cut.wav", silence[:head+2*second])}, 1, false, []string{"quiet-cut.wav: the audio is cut short: 2.0 s could be read of 11.0 s, and nothing is said in them"}},
 		{"a bad file and a good one", []string{file("empty.wav", nil), file("good.wav", speech)}, 1, true, []string{"empty.wav: empty file"}},
 	} {
@@ -53,6 +53,10 @@ func TestTranscribeCut(t *testing.T) {
 				t.Errorf("stderr %q", errs)
 			}
 		})
+	}
+	_, out, _ := quern(t, "", nil, "transcribe", "--model", model, "--format", "json", filepath.Join(dir, "quiet.wav"))
+	if !strings.Contains(out, `"the audio is silent: all samples of its 11.0 s are zero"`) {
+		t.Errorf("the JSON of silence: %s", out)
 	}
 }
 

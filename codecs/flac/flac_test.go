@@ -159,6 +159,27 @@ func TestWriterSignals(t *testing.T) {
 	}
 }
 
+// TestFrameRate: every frame says its sample rate, where it can: RFC 9639, section 9.1.2.
+// Without it FFmpeg knows no times of frames, and Chromium does not play short files.
+func TestFrameRate(t *testing.T) {
+	x := make([]float32, 5000)
+	for i := range x {
+		x[i] = float32(math.Round(math.Sin(float64(i)/20)*8000)) / 32768
+	}
+	for rate, code := range map[int]byte{8000: 4, 16000: 5, 22050: 6, 24000: 7, 32000: 8, 44100: 9, 48000: 10, 96000: 11, 88200: 1, 176400: 2, 192000: 3,
+		1: 13, 11025: 13, 65535: 13, 384000: 14, 655350: 14, 65537: 0} {
+		var b bytes.Buffer
+		encode(t, &b, x, rate, 1)
+		const first = 42 // behind the magic and STREAMINFO
+		if got := b.Bytes()[first+2] & 15; got != code {
+			t.Errorf("%d Hz: code %d; want %d", rate, got, code)
+		}
+		if d, got := decode(t, b.Bytes()); d.Rate() != rate || len(got) != len(x) || audiotest.SNR(got, x) != 200 {
+			t.Errorf("%d Hz: %d samples at %d Hz, %.1f dB", rate, len(got), d.Rate(), audiotest.SNR(got, x))
+		}
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	x := make([]float32, 600)
 	for i := range x {

@@ -146,12 +146,31 @@ func (w *Writer) Close() error {
 
 // Codes of a frame header: RFC 9639, section 9.1.
 const (
-	syncFixed    = 0x3ffe << 2 // blocks of one size
-	size4096     = 12
-	size16       = 7 // the size less one follows in 16 bits
-	rateFromInfo = 0
-	bits16       = 4
+	syncFixed = 0x3ffe << 2 // blocks of one size
+	size4096  = 12
+	size16    = 7 // the size less one follows in 16 bits
+	rateHz    = 13
+	rate10Hz  = 14
+	bits16    = 4
 )
+
+// rates are codes of sample rates: RFC 9639, section 9.1.2.
+var rates = map[int]uint64{88200: 1, 176400: 2, 192000: 3, 8000: 4, 16000: 5, 22050: 6, 24000: 7, 32000: 8, 44100: 9, 48000: 10, 96000: 11}
+
+// rateCode returns the code of the sample rate, and what follows it in 16 bits, -1 for
+// nothing. Frames leave it to STREAMINFO (code 0) where they cannot say it: FFmpeg's parser,
+// which Chromium has too, knows no times of such frames.
+func (w *Writer) rateCode() (code uint64, more int) {
+	switch c, ok := rates[w.rate]; {
+	case ok:
+		return c, -1
+	case w.rate < 1<<16:
+		return rateHz, w.rate
+	case w.rate%10 == 0:
+		return rate10Hz, w.rate / 10
+	}
+	return 0, -1
+}
 
 // frame encodes the pending samples.
 func (w *Writer) frame() error {
@@ -163,12 +182,16 @@ func (w *Writer) frame() error {
 	if n != blockSize {
 		size = size16
 	}
+	code, rate := w.rateCode()
 	b.Write(syncFixed, 16)
-	b.Write(size<<4|rateFromInfo, 8)
+	b.Write(size<<4|code, 8)
 	b.Write(uint64(assignment)<<4|bits16<<1, 8)
 	b.Buf = appendNumber(b.Buf, w.number)
 	if n != blockSize {
 		b.Write(uint64(n-1), 16)
+	}
+	if rate >= 0 {
+		b.Write(uint64(rate), 16)
 	}
 	b.Write(uint64(crc8(b.Buf)), 8)
 	for _, s := range subframes {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"quern/kernels/cgroup"
 )
 
 // Available is what programs can still take of the machine's memory, or
@@ -22,11 +24,8 @@ func Available() int64 {
 			n = min(n, free)
 		}
 	}
-	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		// "max" is no number, and no limit.
-		if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && limit > 0 {
-			n = min(n, limit)
-		}
+	if limit, limited := cgroup.Memory(os.DirFS("/")); limited {
+		n = min(n, limit)
 	}
 	return n
 }

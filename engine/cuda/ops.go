@@ -140,7 +140,7 @@ func keys(all ...weightKey) []weightKey {
 
 // supported returns an error when a Program has an op without kernels.
 func supported(p *graph.Program) error {
-	if p.Encodes() {
+	if p.Encodes() || p.Given() {
 		return errors.New("cuda: no kernel takes features")
 	}
 	for _, s := range p.Steps {

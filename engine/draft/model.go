@@ -49,11 +49,13 @@ func NewModel(o ModelOptions) *Model {
 	return m
 }
 
-// take draws greedily. It is Batch.Take.
-func (m *Model) take(want int, r graph.Row) {
+// take is Batch.Take.
+func (m *Model) take(want int, r graph.Row) { m.best[want] = likeliest(r) }
+
+// likeliest draws greedily.
+func likeliest(r graph.Row) token.ID {
 	if r.IDs != nil {
-		m.best[want] = r.IDs[0]
-		return
+		return r.IDs[0]
 	}
 	best := 0
 	for i, x := range r.Logits {
@@ -61,7 +63,7 @@ func (m *Model) take(want int, r graph.Row) {
 			best = i
 		}
 	}
-	m.best[want] = token.ID(best)
+	return token.ID(best)
 }
 
 // confident is the rank of all that it offers.

@@ -42,7 +42,8 @@ type Batch struct {
 	// Of Programs with adapters: (seqs) the adapter of each, 0 for none; empty is none of all.
 	Adapters []int32
 
-	// Of encoders: (rows, width) numbers. Tokens may be nil then.
+	// Of encoders, and of what is given numbers beside tokens: (rows, width). An encoder's Tokens
+	// may be nil.
 	Features []float32
 	// Of decoders with cross-attention: (seqs) KV blocks that hold what a
 	// sequence attends to beside itself.
@@ -55,7 +56,7 @@ func (b *Batch) Rows() int { return len(b.Positions) }
 // Reset empties b for another step. Take and Allow stay.
 func (b *Batch) Reset() {
 	*b = Batch{
-		Tokens: b.Tokens[:0], Positions: b.Positions[:0], Seq: b.Seq[:0],
+		Features: b.Features[:0], Tokens: b.Tokens[:0], Positions: b.Positions[:0], Seq: b.Seq[:0],
 		Tables: b.Tables[:0], Near: b.Near[:0], States: b.States[:0], Adapters: b.Adapters[:0], Memory: b.Memory[:0], Want: b.Want[:0], Top: b.Top[:0], Take: b.Take,
 		Masked: b.Masked[:0], Allow: b.Allow,
 	}

@@ -29,7 +29,7 @@ type Builder struct {
 	compiled   bool
 	err        error
 
-	tokens, positions, wanted, wantedPositions, features Value
+	tokens, positions, wanted, wantedPositions, features, given Value
 }
 
 // A recorder infers type and shape of what is recorded and keeps it. The default
@@ -75,6 +75,7 @@ const (
 	inWanted          = "wanted"
 	inWantedPositions = "wanted positions"
 	inFeatures        = "features"
+	inGiven           = "given"
 )
 
 func (b *Builder) input(v *Value, name string, k kind, s ...int) Value {
@@ -101,12 +102,21 @@ func (b *Builder) WantedPositions() Value {
 // Features is numbers a batch brings instead of tokens, (rows, width). A Program
 // that has them is an encoder: it is run seldom and over many rows at once, and
 // a backend may spend a little on each weight that pays off over rows.
-func (b *Builder) Features(width int) Value {
-	v := b.input(&b.features, inFeatures, perRow, b.rows, width)
-	if v.shape[1] != width {
-		return b.fail(fmt.Errorf("features of %d and of %d", v.shape[1], width))
+func (b *Builder) Features(width int) Value { return b.numbers(&b.features, inFeatures, width) }
+
+// Given is numbers a batch brings beside its tokens, as its Features, (rows, width). A Program
+// that has them decodes like one without.
+func (b *Builder) Given(width int) Value { return b.numbers(&b.given, inGiven, width) }
+
+func (b *Builder) numbers(v *Value, name string, width int) Value {
+	x := b.input(v, name, perRow, b.rows, width)
+	if x.shape[1] != width {
+		return b.fail(fmt.Errorf("%s of %d and of %d", name, x.shape[1], width))
 	}
-	return v
+	if b.features.shape != nil && b.given.shape != nil {
+		return b.fail(errors.New("features and given numbers in one program"))
+	}
+	return x
 }
 
 func (b *Builder) apply(op Op, in ...Value) Value {

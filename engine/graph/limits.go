@@ -12,7 +12,7 @@ type Limits struct {
 	p        *Program
 	vocab    int  // tokens are below it; 0 when the Program embeds none
 	places   int  // positions are below it; 0 when the Program embeds none
-	features int  // width of the features; 0 without them
+	features int  // width of the features or of what is given; 0 without either
 	memory   int  // tokens cross-attention reads; 0 without it
 	dense    bool // every row sees every other: the batch is one sequence
 
@@ -28,7 +28,7 @@ type Limits struct {
 func (p *Program) Limits() Limits {
 	l := Limits{p: p}
 	for i := range p.Values {
-		if p.Values[i].Input == inFeatures {
+		if name := p.Values[i].Input; name == inFeatures || name == inGiven {
 			l.features = p.Values[i].Width()
 		}
 	}

@@ -32,20 +32,20 @@ type ValueInfo struct {
 	Shape  Shape // at full size
 	Lead   Lead
 	Buffer int    // index into Program.Buffers, -1 for inputs
-	Input  string // "tokens", "positions", "wanted", "wanted positions" or "features" for inputs
+	Input  string // "tokens", "positions", "wanted", "wanted positions", "features" or "given" for inputs
 }
 
 // Width returns the elements per leading index.
 func (v *ValueInfo) Width() int { return Shape(v.Shape[1:]).Elems() }
 
 // Encodes reports whether p reads features; see Builder.Features.
-func (p *Program) Encodes() bool {
-	for i := range p.Values {
-		if p.Values[i].Input == inFeatures {
-			return true
-		}
-	}
-	return false
+func (p *Program) Encodes() bool { return p.reads(inFeatures) }
+
+// Given reports whether p reads numbers beside tokens; see Builder.Given.
+func (p *Program) Given() bool { return p.reads(inGiven) }
+
+func (p *Program) reads(name string) bool {
+	return slices.ContainsFunc(p.Values, func(v ValueInfo) bool { return v.Input == name })
 }
 
 // A Step applies Op to the values In and writes value Out. Out never shares a

@@ -8,11 +8,12 @@ import (
 
 	"quern/engine"
 	"quern/engine/graph"
+	"quern/engine/model"
 	"quern/engine/token"
 )
 
-// A DraftPlan is how the model that drafts for another lies in memory, beside that one. Its
-// cache has as many blocks.
+// A DraftPlan is how what drafts for a model lies in memory, beside the model. Its cache has as
+// many blocks.
 type DraftPlan struct {
 	Weights int64
 	Compute int64
@@ -23,8 +24,17 @@ type DraftPlan struct {
 // Bytes is everything but the cache.
 func (p *DraftPlan) Bytes() int64 { return p.Weights + p.Compute }
 
-// openDraft opens the model that drafts for m.
-func (m *File) openDraft(ctx context.Context, o engine.ModelOptions, threads int) error {
+// openDraft opens the model that drafts for m, or m's own layer that does.
+func (m *File) openDraft(ctx context.Context, o engine.ModelOptions, threads int) (err error) {
+	if err = engine.CheckDraft(o.Speculation, o.Draft); err != nil {
+		return engine.Errorf(engine.CodeEngineFailure, "", "model %q: %v", m.ID, err)
+	}
+	if o.Speculation == engine.SpeculationMTP {
+		if m.MTP, err = model.OpenMTP(m.LM); err != nil {
+			err = engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot have speculation: mtp: %v; take speculation: lookup", m.ID, err).Because(err)
+		}
+		return err
+	}
 	if o.Speculation != engine.SpeculationDraft && (o.Speculation != "" || o.Draft == "") {
 		return nil
 	}
@@ -32,7 +42,6 @@ func (m *File) openDraft(ctx context.Context, o engine.ModelOptions, threads int
 		return engine.Errorf(engine.CodeEngineFailure, "", "model %q: speculation: draft needs draft, the name or file of a smaller model with the same vocabulary", m.ID)
 	}
 	d := &File{ID: o.Draft}
-	var err error
 	if d.Raw, err = Open(o.Draft); errors.Is(err, fs.ErrNotExist) {
 		return engine.Errorf(engine.CodeEngineFailure, "", "model %q: draft %q is neither a model nor a file", m.ID, o.Draft) // it is not the model's file that is missing
 	}
@@ -94,19 +103,45 @@ func (m *File) sameVocab(d *File) error {
 	return nil
 }
 
+// RowsAside are how many rows of a text a drafting layer puts aside.
+const RowsAside = 8
+
+// planMTP sizes m's own layer that drafts, as planDraft does.
+func (m *File) planMTP(o engine.ModelOptions, running int) (*DraftPlan, error) {
+	places := min(o.Batch, max(1, running))
+	b := graph.NewBuilder(o.Batch, places)
+	made, logits := m.MTP.Next(b)
+	p, err := planProgram(m.ID, b, o, logits, made)
+	if err != nil {
+		return nil, err
+	}
+	p.Weights = m.Set.Bytes() - model.WithoutMTP(m.Set).Bytes()
+	p.Compute += 4 * int64(m.Config.Hidden) * int64(o.Batch+RowsAside*places)
+	return p, nil
+}
+
 // planDraft sizes m as what drafts for sequences of p, whose cache is still without blocks.
 func (m *File) planDraft(o engine.ModelOptions, running int) (*DraftPlan, error) {
-	p := &DraftPlan{Weights: m.Set.Bytes()}
 	b := graph.NewBuilder(o.Batch, min(o.Batch, max(1, running)))
-	var err error
-	if p.Program, err = b.Compile(m.LM.Logits(b, m.LM.Hidden(b))); err != nil {
+	p, err := planProgram(m.ID, b, o, m.LM.Logits(b, m.LM.Hidden(b)))
+	if err != nil {
+		return nil, err
+	}
+	p.Weights = m.Set.Bytes()
+	return p, nil
+}
+
+// planProgram plans but for the weights.
+func planProgram(id string, b *graph.Builder, o engine.ModelOptions, results ...graph.Value) (p *DraftPlan, err error) {
+	p = new(DraftPlan)
+	if p.Program, err = b.Compile(results...); err != nil {
 		return nil, err
 	}
 	p.Compute = buffers(p.Program)
 	p.KV = p.Program.CacheSpec(0, BlockSize, 0, o.CacheType)
 	for l := range p.KV.Layers {
 		if _, ok := p.KV.LayerBytes(l); !ok {
-			return nil, engine.Errorf(engine.CodeEngineFailure, "", "draft %q: heads of %d do not fit a KV cache of %v; use F16", m.ID, p.KV.Layers[l].HeadDim, o.CacheType)
+			return nil, engine.Errorf(engine.CodeEngineFailure, "", "draft %q: heads of %d do not fit a KV cache of %v; use F16", id, p.KV.Layers[l].HeadDim, o.CacheType)
 		}
 	}
 	return p, nil

@@ -22,7 +22,7 @@ type Estimate struct {
 	Made     int64 // of the weights, what is made at load and not mapped from the file
 	Cache    int64 // keys and values
 	Compute  int64 // values between the steps of a pass
-	Draft    int64 // weights and values of the model that drafts, whose cache is part of Cache
+	Draft    int64 // weights and values of what drafts, whose cache is part of Cache
 	State    int64 // what one sequence carries beside keys and values
 	Running  int   // sequences that run together
 
@@ -73,7 +73,7 @@ type Plan struct {
 	Estimate
 	KV      graph.CacheSpec
 	Program *graph.Program // nil for models that make embeddings only
-	Drafts  *DraftPlan     // nil without a model that drafts
+	Drafts  *DraftPlan     // nil without a model or a layer that drafts
 	Encode  EncoderPlan
 }
 
@@ -111,7 +111,7 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	b := graph.NewBuilder(o.Batch, Wanted(&o))
 	b.Adapt(m.changes())
 	var err error
-	if p.Program, err = b.Compile(m.LM.Logits(b, m.LM.Hidden(b))); err != nil {
+	if p.Program, err = b.Compile(m.pass(b)...); err != nil {
 		return p, err
 	}
 	p.Compute = buffers(p.Program) + 4*int64(o.Batch*m.rank())
@@ -127,10 +127,18 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	}
 	p.KV.Apart(p.Program, m.Context)
 	pools := poolsOf(&p.KV)
-	if m.Draft != nil {
-		if p.Drafts, err = m.Draft.planDraft(o, p.Running); err != nil {
-			return p, err
+	switch {
+	case m.Draft != nil:
+		p.Drafts, err = m.Draft.planDraft(o, p.Running)
+	case m.MTP != nil:
+		if p.Drafts, err = m.planMTP(o, p.Running); err == nil {
+			p.Weights -= p.Drafts.Weights // which are of m's file
 		}
+	}
+	if err != nil {
+		return p, err
+	}
+	if p.Drafts != nil {
 		p.Draft = p.Drafts.Bytes()
 		pools[0].Bytes += p.Drafts.KV.BlockBytes(0)
 	}
@@ -146,6 +154,16 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	}
 	p.Encode = m.encoder(o, p.Program)
 	return p, nil
+}
+
+// pass records what a step computes: logits and, where m drafts with a layer of its own, what it made
+// of all rows.
+func (m *File) pass(b *graph.Builder) []graph.Value {
+	if m.MTP == nil {
+		return []graph.Value{m.LM.Logits(b, m.LM.Hidden(b))}
+	}
+	all := m.MTP.Rows(b)
+	return []graph.Value{m.LM.Logits(b, b.Take(all, b.Wanted())), all}
 }
 
 // Where sequences carry states fewer may run together than are allowed: as many as have
@@ -207,9 +225,12 @@ func (m *File) Fits(p *Estimate, o engine.ModelOptions, limit int64) error {
 		m.ID, engine.MiB(p.Total()), engine.MiB(p.Weights), engine.MiB(p.Cache), p.Tokens, engine.MiB(p.Compute), m.drafting(p), engine.MiB(limit), m.advice(p, o, limit))
 }
 
-// drafting says what the model that drafts takes.
+// drafting says what the model or the layer that drafts takes.
 func (m *File) drafting(p *Estimate) string {
-	if m.Draft == nil {
+	switch {
+	case m.MTP != nil:
+		return fmt.Sprintf(", drafting layer %s", engine.MiB(p.Draft))
+	case m.Draft == nil:
 		return ""
 	}
 	return fmt.Sprintf(", draft %q %s", m.Draft.ID, engine.MiB(p.Draft))
@@ -223,6 +244,9 @@ const shortest = 512
 func (m *File) advice(p *Estimate, o engine.ModelOptions, limit int64) string {
 	if m.Draft != nil && p.least()-p.Draft <= limit {
 		return "speculation: lookup would fit, without the model that drafts"
+	}
+	if m.MTP != nil && p.least()-p.Draft <= limit {
+		return "speculation: lookup would fit, without the layer that drafts"
 	}
 	perToken := max(1, p.OneRequest/int64(max(1, p.Context)))
 	if o.CacheBytes > 0 && p.least() <= limit {

@@ -28,7 +28,8 @@ type File struct {
 	Adapters []*model.Adapter // of the options, in their order
 	Low      *weights.Set     // what they hold; it may be empty
 
-	Draft *File // what drafts for it; nil without
+	Draft *File      // what drafts for it; nil without
+	MTP   *model.MTP // its own layer that drafts for it; nil without
 }
 
 // Close closes the file, if it was opened.
@@ -62,6 +63,9 @@ func CanRun(file *weights.Set) error {
 func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (err error) {
 	if m.Set, err = model.Translate(m.Raw); err != nil {
 		return err
+	}
+	if o.Speculation != engine.SpeculationMTP {
+		m.Set = model.WithoutMTP(m.Set)
 	}
 	if pairsTexts(m.Raw, m.Set) {
 		if m.Set, err = withSecond(m.Set); err != nil {

@@ -66,8 +66,8 @@ func (e *Engine) Speak(ctx context.Context, model string, r engine.SpeakRequest)
 	return streamed(ctx, e, model, engine.KindSpeech, func(l engine.Lease) iter.Seq2[engine.Speech, error] { return l.Speak(ctx, r) })
 }
 
-func (e *Engine) CheckVoice(model, voice string) error {
-	_, err := with(context.Background(), e, model, engine.KindSpeech, func(l engine.Lease) (struct{}, error) { return struct{}{}, l.CheckVoice(voice) })
+func (e *Engine) CheckVoice(model, voice, language string) error {
+	_, err := with(context.Background(), e, model, engine.KindSpeech, func(l engine.Lease) (struct{}, error) { return struct{}{}, l.CheckVoice(voice, language) })
 	return err
 }
 

@@ -18,8 +18,14 @@ func (m *textModel) drafters(p *opening, o *engine.ModelOptions) []sched.Drafter
 		return nil
 	}
 	list := []sched.Drafter{draft.NewLookup(o.Slots, m.Context)}
-	if m.drafts.exec != nil {
-		d := m.drafts.plan
+	switch d := m.drafts.plan; {
+	case m.drafts.exec == nil:
+	case m.MTP != nil:
+		list = append(list, draft.NewMTP(draft.MTPOptions{
+			Exec: m.drafts.exec, Cache: m.drafts.cache, Blocks: d.KV.Blocks, BlockSize: lm.BlockSize,
+			Rows: d.Program.Rows, Places: d.Program.Want, Context: m.Context, Width: m.Config.Hidden, Aside: lm.RowsAside,
+		}))
+	default:
 		list = append(list, draft.NewModel(draft.ModelOptions{
 			Exec: m.drafts.exec, Cache: m.drafts.cache, Blocks: d.KV.Blocks, BlockSize: lm.BlockSize,
 			Rows: d.Program.Rows, Places: d.Program.Want, Context: m.Context, Vocab: m.Draft.Config.Vocab,
@@ -28,7 +34,7 @@ func (m *textModel) drafters(p *opening, o *engine.ModelOptions) []sched.Drafter
 	return list
 }
 
-// A smaller is the model that drafts for another, loaded.
+// A smaller is the model or the layer that drafts for a model, loaded.
 type smaller struct {
 	plan  *lm.DraftPlan
 	exec  graph.Exec
@@ -59,18 +65,20 @@ func (s *smaller) close() {
 	}
 }
 
-// openDrafts loads the model that drafts for m, if there is one.
+// openDrafts loads the model or the layer that drafts for m, if there is one.
 func (m *textModel) openDrafts(ctx context.Context, p *opening, plan *lm.DraftPlan) (err error) {
-	if plan == nil {
-		return nil
-	}
-	if p.device != "cpu" {
+	if p.device != "cpu" && (plan != nil || p.n.Options.Speculation == engine.SpeculationMTP) {
 		p.log.WarnContext(ctx, "nothing is drafted on this device", "model", m.ID, "device", p.device)
 		return nil
 	}
+	if plan == nil {
+		return nil
+	}
 	m.drafts.plan = plan
-	if err = m.Draft.Set.FillContext(ctx, nil); err != nil {
-		return err
+	if m.Draft != nil {
+		if err = m.Draft.Set.FillContext(ctx, nil); err != nil {
+			return err
+		}
 	}
 	if m.drafts.cache, err = p.backend.NewCache(plan.KV); err != nil {
 		return err
@@ -79,8 +87,12 @@ func (m *textModel) openDrafts(ctx context.Context, p *opening, plan *lm.DraftPl
 	return err
 }
 
-// withDraft puts the file of the model that is named in place of its name.
+// withDraft puts the file of the model that is named in place of its name. Layers that draft are
+// left out where nothing is drafted.
 func (e *Engine) withDraft(o engine.ModelOptions) engine.ModelOptions {
+	if e.device != "cpu" && o.Speculation == engine.SpeculationMTP {
+		o.Speculation = engine.SpeculationOff
+	}
 	if n := e.catalog.Find(o.Draft); n != nil && o.Draft != "" && n.About() != nil {
 		o.Draft = n.About().Path
 	}

@@ -99,13 +99,13 @@ func (l *lease) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 }
 
 // CheckVoice implements engine.Lease.
-func (l *lease) CheckVoice(name string) error {
+func (l *lease) CheckVoice(name, language string) error {
 	m, done, err := begin(l, engine.KindSpeech, nil, voice)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return m.CheckVoice(name)
+	return m.CheckVoice(name, language)
 }
 
 // CheckConstraint implements engine.Lease.

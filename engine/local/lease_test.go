@@ -43,7 +43,7 @@ func TestOneLookup(t *testing.T) {
 		l.Info()
 		l.Defaults()
 		if name == engine.VoiceName {
-			if err := l.CheckVoice("alloy"); err != nil {
+			if err := l.CheckVoice("alloy", ""); err != nil {
 				t.Error(err)
 			}
 			for _, err := range l.Speak(t.Context(), engine.SpeakRequest{Text: "Hi.", Voice: "alloy"}) {
@@ -115,7 +115,7 @@ func TestLeaseRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Release()
-	if err := l.CheckVoice("alloy"); !errors.As(err, &known) || known.Code != engine.CodeModelNotSupported {
+	if err := l.CheckVoice("alloy", ""); !errors.As(err, &known) || known.Code != engine.CodeModelNotSupported {
 		t.Errorf("it has a voice: %v", err)
 	}
 	for _, err := range l.Transcribe(t.Context(), engine.TranscribeRequest{}) {

@@ -45,6 +45,9 @@ func describeONNX(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 // openONNX loads a text model whose network is an ONNX graph.
 func openONNX(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	n, about := p.n, p.n.About()
+	if text := about.Kind == engine.KindChat || about.Kind == engine.KindCompletion; text && n.Options.Speculation == engine.SpeculationMTP {
+		return nil, engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot have speculation: mtp: it is an ONNX graph, and nothing is drafted for those; take speculation: off", n.ID)
+	}
 	h, err := serve.Read(about.Path)
 	if err != nil {
 		return nil, err

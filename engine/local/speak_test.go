@@ -73,8 +73,13 @@ func TestFormantVoice(t *testing.T) {
 		t.Errorf("at speed 2 it takes %d of %d samples (%v)", len(fast), len(samples), err)
 	}
 	var unknown *engine.Error
-	if err := e.CheckVoice(engine.VoiceName, "nobody"); !errors.As(err, &unknown) || unknown.Code != engine.CodeVoiceNotFound || !strings.Contains(unknown.Message, "af_bella") {
+	if err := e.CheckVoice(engine.VoiceName, "nobody", ""); !errors.As(err, &unknown) || unknown.Code != engine.CodeVoiceNotFound || !strings.Contains(unknown.Message, "af_bella") {
 		t.Errorf("voice nobody: %v", err)
+	}
+	for _, language := range []string{"fr", "ja"} {
+		if err := e.CheckVoice("", "af_bella", language); !errors.As(err, &unknown) || unknown.Code != engine.CodeInvalidValue || unknown.Param != "lang_code" {
+			t.Errorf("in %s: %v", language, err)
+		}
 	}
 	if m, err := e.Find("tts-1", engine.KindSpeech); err != nil || m.ID != engine.VoiceName {
 		t.Errorf("tts-1 is %+v (%v)", m, err)
@@ -82,7 +87,7 @@ func TestFormantVoice(t *testing.T) {
 	if m, err := e.Find("whisper-1", engine.KindTranscription); err == nil {
 		t.Errorf("whisper-1 is %+v without a recogniser", m)
 	}
-	if err := e.CheckVoice("", "af_bella(2)+bm_lewis"); err != nil {
+	if err := e.CheckVoice("", "af_bella(2)+bm_lewis", "en-GB"); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -302,7 +307,7 @@ func TestVoiceAliases(t *testing.T) {
 	same("alloy", "bm_lewis") // what was configured wins over names of other services
 	same("JBFqnCBsd6RMkjVDRZzb", "bm_george")
 	for _, name := range []string{"alice", "duo", "21m00Tcm4TlvDq8ikWAM"} {
-		if err := e.CheckVoice("", name); err != nil {
+		if err := e.CheckVoice("", name, ""); err != nil {
 			t.Error(err)
 		}
 	}

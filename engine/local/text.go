@@ -129,7 +129,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m.fingerprint = lm.Fingerprint(about.Quantization, m.Set, m.Low)
+	m.fingerprint = lm.Fingerprint(about.Quantization, model.WithoutMTP(m.Set), m.Low) // what drafts changes no reply
 	m.encoder = embed.NewRecorded(embed.Device{Compile: p.compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
 	if err = m.embeds(ctx, p); err != nil {
 		return nil, err

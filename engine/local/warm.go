@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"quern/engine"
@@ -56,7 +57,8 @@ func (e *Engine) warm(ctx context.Context, n *catalog.Entry) error {
 			}
 		}
 	default:
-		for _, err = range l.Generate(ctx, engine.GenerateRequest{Prompt: engine.Prompt{Text: warmText}, MaxTokens: 1, IgnoreEOS: true, NoPromptCache: true}) {
+		// Steps of a prompt and of one row are of different functions.
+		for _, err = range l.Generate(ctx, engine.GenerateRequest{Prompt: engine.Prompt{Text: strings.Repeat(warmText+" ", 8)}, MaxTokens: 4, IgnoreEOS: true, NoPromptCache: true}) {
 			if err != nil {
 				break
 			}

@@ -21,7 +21,7 @@ func TestWarm(t *testing.T) {
 	for _, m := range e.Stats().Models {
 		worked[m.Model] = m.GeneratedTokens
 	}
-	if len(worked) != 2 || worked["a"] != 1 || worked["v"] == 0 {
+	if len(worked) != 2 || worked["a"] == 0 || worked["v"] == 0 {
 		t.Errorf("tokens made: %v", worked)
 	}
 	e.models.Close()

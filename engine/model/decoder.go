@@ -68,30 +68,35 @@ func newDecoder(set *file) (LM, error) {
 		d.setup(d)
 	}
 	for i := range c.Layers {
-		l := decoderLayer{attn: m.attention(i), rope: d.global, window: m.window(i)}
-		if d.windowed {
-			l.window = c.Window
-		}
-		if l.window > 0 {
-			l.rope = d.local
-		}
-		if d.unrotate > 0 && (i+1)%d.unrotate == 0 {
-			l.rope = nil
-		}
-		d.norms(i, &l)
-		d.headsNormed(i, &l.attn)
-		l.attn.temper, l.attn.clamp = d.temper, d.clamp
-		switch {
-		case d.block != nil:
-			l.ffn = d.block(d, i)
-		case d.ungated:
-			l.ffn = feeds(m.plain(i), d.act)
-		default:
-			l.ffn = feeds(m.gated(i), d.act)
-		}
-		d.layers = append(d.layers, l)
+		d.layers = append(d.layers, d.layer(i, m.window(i)))
 	}
 	return d, m.err()
+}
+
+// layer finds the weights of layer i, which has a window or 0.
+func (m *decoder) layer(i, window int) decoderLayer {
+	l := decoderLayer{attn: m.attention(i), rope: m.global, window: window}
+	if m.windowed {
+		l.window = m.c.Window
+	}
+	if l.window > 0 {
+		l.rope = m.local
+	}
+	if m.unrotate > 0 && (i+1)%m.unrotate == 0 {
+		l.rope = nil
+	}
+	m.norms(i, &l)
+	m.headsNormed(i, &l.attn)
+	l.attn.temper, l.attn.clamp = m.temper, m.clamp
+	switch {
+	case m.block != nil:
+		l.ffn = m.block(m, i)
+	case m.ungated:
+		l.ffn = feeds(m.plain(i), m.act)
+	default:
+		l.ffn = feeds(m.gated(i), m.act)
+	}
+	return l
 }
 
 // positions is the table of learned positions, nil where positions are rotated.
@@ -162,43 +167,60 @@ func (m *decoder) normed(b *graph.Builder, n norm, x graph.Value) graph.Value {
 	return n.rms(b, x, m.c.Eps)
 }
 
-func (m *decoder) Hidden(b *graph.Builder) graph.Value {
-	c := &m.c
+func (m *decoder) Hidden(b *graph.Builder) graph.Value { return m.hidden(b, true) }
+
+func (m *decoder) hidden(b *graph.Builder, wanted bool) graph.Value {
 	x := scaled(b, b.Embed(b.Tokens(), m.embed), m.embedScale)
 	if m.position != nil {
 		x = b.Add(x, b.Embed(b.Positions(), m.position))
 	}
 	stretched := m.stretched(b, m.long, m.short)
 	for i := range m.layers {
-		l := &m.layers[i]
-		o, rope := m.attn(i, l.window), l.rope
-		if m.attnScale > 0 {
-			o.Scale = m.attnScale
-		}
-		if rope == &m.rope {
-			rope = &stretched
-		}
-		h := m.normed(b, l.attnNorm, x)
-		a := l.attn.of(b, h, rope, c.Eps, o)
-		shared := m.beside && l.ffnNorm.w == nil
-		if shared && i == c.Layers-1 {
-			h = b.Take(h, b.Wanted())
-		}
-		a, x = m.wanted(b, i, a, x)
-		a = scaled(b, m.normed(b, l.attnPost, l.attn.o.of(b, a)), m.residualScale)
-		if !m.beside {
-			x = b.Add(x, a)
-		}
-		if !shared {
-			h = m.normed(b, l.ffnNorm, x)
-		}
-		y := scaled(b, m.normed(b, l.ffnPost, l.ffn(b, h)), m.residualScale)
-		if m.beside {
-			y = b.Add(a, y)
-		}
-		x = b.Add(x, y)
+		x = m.pass(b, &m.layers[i], i, wanted && i == m.c.Layers-1, &stretched, x)
 	}
 	return m.normed(b, m.norm, x)
+}
+
+// pass records a layer, which is the at-th of the cache; with wanted only rows that are wanted
+// leave it. stretched is what the layers rotate by that do so like the model.
+func (m *decoder) pass(b *graph.Builder, l *decoderLayer, at int, wanted bool, stretched *graph.Rope, x graph.Value) graph.Value {
+	o, rope := m.attn(at, l.window), l.rope
+	if m.attnScale > 0 {
+		o.Scale = m.attnScale
+	}
+	if rope == &m.rope {
+		rope = stretched
+	}
+	h := m.normed(b, l.attnNorm, x)
+	a := l.attn.of(b, h, rope, m.c.Eps, o)
+	shared := m.beside && l.ffnNorm.w == nil
+	if wanted {
+		if shared {
+			h = b.Take(h, b.Wanted())
+		}
+		a, x = b.Take(a, b.Wanted()), b.Take(x, b.Wanted())
+	}
+	a = scaled(b, m.normed(b, l.attnPost, l.attn.o.of(b, a)), m.residualScale)
+	if !m.beside {
+		x = b.Add(x, a)
+	}
+	if !shared {
+		h = m.normed(b, l.ffnNorm, x)
+	}
+	y := scaled(b, m.normed(b, l.ffnPost, l.ffn(b, h)), m.residualScale)
+	if m.beside {
+		y = b.Add(a, y)
+	}
+	return b.Add(x, y)
+}
+
+// next implements predictor.
+func (m *decoder) next(i int) layerPass {
+	l := m.layer(i, 0)
+	return func(b *graph.Builder, x graph.Value) graph.Value {
+		stretched := m.stretched(b, m.long, m.short)
+		return m.pass(b, &l, 0, true, &stretched, x)
+	}
 }
 
 func (m *decoder) Logits(b *graph.Builder, hidden graph.Value) graph.Value {

@@ -20,8 +20,11 @@ type deepseek struct {
 	*base
 	layers []deepseekLayer
 	latent
-	eps   float32 // of the norms within attention
-	scale float32 // of scores
+	eps     float32 // of the norms within attention
+	scale   float32 // of scores
+	dense   int     // layers without experts, the first ones
+	queries int     // rank of queries, 0 where they are made at once
+	temper  graph.Temper
 
 	factors
 	long, short *weights.Tensor // as in decoder
@@ -44,7 +47,6 @@ type deepseekLayer struct {
 	kvNorm            *weights.Tensor
 	k, v              *weights.Tensor // (heads, rank, nope) and (heads, value, rank)
 	out               linear          // (hidden, heads·value)
-	temper            graph.Temper
 	ffn               feed
 }
 
@@ -83,7 +85,7 @@ func newDeepseek(set *file) (LM, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, t, r := &m.c, &m.tensors, &m.reader
+	c, r := &m.c, &m.reader
 	g := &deepseek{base: m, latent: r.latentSizes(c), eps: c.Eps, factors: noFactors}
 	m.rope.HeadDim, m.rope.Interleaved = g.rotate, r.flag("rope.interleaved", c.Arch != "minicpm3")
 	if c.Arch == "minicpm3" {
@@ -100,54 +102,59 @@ func newDeepseek(set *file) (LM, error) {
 		scale *= m * m
 	}
 	g.scale = float32(scale)
-	dense := r.upTo("leading_dense_block_count", c.Layers)
-	queries := r.upTo("attention.q_lora_rank", maxWidth)
-	var temper graph.Temper
+	g.dense = r.upTo("leading_dense_block_count", c.Layers)
+	g.queries = r.upTo("attention.q_lora_rank", maxWidth)
 	if beta := r.float("attention.temperature_scale", 0); beta > 0 {
-		temper = graph.Temper{Beta: beta, Period: r.countOr("attention.temperature_length", maxContext, c.Rope.Original)}
+		g.temper = graph.Temper{Beta: beta, Period: r.countOr("attention.temperature_length", maxContext, c.Rope.Original)}
 	}
-	heads := c.Heads
 	for i := range c.Layers {
-		l := deepseekLayer{
-			attnNorm: t.norm(blk(i, "attn_norm"), c.Hidden),
-			kvDown:   t.linear(blk(i, "attn_kv_a_mqa"), g.rank+g.rotate, c.Hidden),
-			kvNorm:   t.need(blk(i, "attn_kv_a_norm.weight"), g.rank),
-			out:      t.linear(blk(i, "attn_output"), c.Hidden, heads*g.value),
-			ffnNorm:  t.norm(blk(i, "ffn_norm"), c.Hidden),
-			temper:   temper,
-		}
-		if queries > 0 {
-			l.qDown = t.linear(blk(i, "attn_q_a"), queries, c.Hidden)
-			l.qNorm = t.need(blk(i, "attn_q_a_norm.weight"), queries)
-			l.q = t.linear(blk(i, "attn_q_b"), heads*(g.nope+g.rotate), queries)
-		} else {
-			l.q = t.linear(blk(i, "attn_q"), heads*(g.nope+g.rotate), c.Hidden)
-		}
-		both := t.maybe(blk(i, "attn_kv_b.weight"), heads*(g.nope+g.value), g.rank)
-		if _, apart := set.Tensor(blk(i, "attn_k_b.weight")); both != nil && !apart {
-			if l.k, l.v, err = splitKV(both, heads, g.latent); err != nil {
-				return nil, err
-			}
-			t.fill(l.k, l.v)
-		} else {
-			l.k = t.need(blk(i, "attn_k_b.weight"), heads, g.rank, g.nope)
-			l.v = t.need(blk(i, "attn_v_b.weight"), heads, g.value, g.rank)
-		}
-		if i < dense || c.Experts == 0 {
-			l.ffn = feeds(m.gated(i), graph.SiLU)
-		} else {
-			// Early files of GLM 4.7 Flash do not say that scores are sigmoids, which came
-			// with this bias.
-			_, sigmoid := set.Tensor(blk(i, "exp_probs_b.bias"))
-			o := m.routing(i, sigmoid, c.Arch == "mistral4")
-			// DeepSeek V2 takes a group for as good as its best expert; only with V3's
-			// sigmoids came the best two. llama.cpp has the latter for both.
-			o.GroupMax = !o.Sigmoid
-			l.ffn = mixture(m.expertsOf(i, graph.SiLU, o), m.sharedExpert(i), linear{})
-		}
-		g.layers = append(g.layers, l)
+		g.layers = append(g.layers, g.layer(i))
 	}
 	return g, m.err()
+}
+
+// layer finds the weights of layer i.
+func (m *deepseek) layer(i int) deepseekLayer {
+	c, t, heads := &m.c, &m.tensors, m.c.Heads
+	l := deepseekLayer{
+		attnNorm: t.norm(blk(i, "attn_norm"), c.Hidden),
+		kvDown:   t.linear(blk(i, "attn_kv_a_mqa"), m.rank+m.rotate, c.Hidden),
+		kvNorm:   t.need(blk(i, "attn_kv_a_norm.weight"), m.rank),
+		out:      t.linear(blk(i, "attn_output"), c.Hidden, heads*m.value),
+		ffnNorm:  t.norm(blk(i, "ffn_norm"), c.Hidden),
+	}
+	if m.queries > 0 {
+		l.qDown = t.linear(blk(i, "attn_q_a"), m.queries, c.Hidden)
+		l.qNorm = t.need(blk(i, "attn_q_a_norm.weight"), m.queries)
+		l.q = t.linear(blk(i, "attn_q_b"), heads*(m.nope+m.rotate), m.queries)
+	} else {
+		l.q = t.linear(blk(i, "attn_q"), heads*(m.nope+m.rotate), c.Hidden)
+	}
+	both := t.maybe(blk(i, "attn_kv_b.weight"), heads*(m.nope+m.value), m.rank)
+	if _, apart := m.set.Tensor(blk(i, "attn_k_b.weight")); both != nil && !apart {
+		var err error
+		if l.k, l.v, err = splitKV(both, heads, m.latent); err != nil {
+			t.fail(err)
+		} else {
+			t.fill(l.k, l.v)
+		}
+	} else {
+		l.k = t.need(blk(i, "attn_k_b.weight"), heads, m.rank, m.nope)
+		l.v = t.need(blk(i, "attn_v_b.weight"), heads, m.value, m.rank)
+	}
+	if i < m.dense || c.Experts == 0 {
+		l.ffn = feeds(m.gated(i), graph.SiLU)
+		return l
+	}
+	// Early files of GLM 4.7 Flash do not say that scores are sigmoids, which came
+	// with this bias.
+	_, sigmoid := m.set.Tensor(blk(i, "exp_probs_b.bias"))
+	o := m.routing(i, sigmoid, c.Arch == "mistral4")
+	// DeepSeek V2 takes a group for as good as its best expert; only with V3's
+	// sigmoids came the best two. llama.cpp has the latter for both.
+	o.GroupMax = !o.Sigmoid
+	l.ffn = mixture(m.expertsOf(i, graph.SiLU, o), m.sharedExpert(i), linear{})
+	return l
 }
 
 // splitKV takes kv_b of older files, (heads·(nope+value), rank), apart: keys transposed by
@@ -262,39 +269,55 @@ func deepseekConfig(c *hfConfig, put func(string, any)) {
 	temper(c, put)
 }
 
-func (m *deepseek) Hidden(b *graph.Builder) graph.Value {
-	c := &m.c
-	heads := c.Heads
+func (m *deepseek) Hidden(b *graph.Builder) graph.Value { return m.hidden(b, true) }
+
+func (m *deepseek) hidden(b *graph.Builder, wanted bool) graph.Value {
 	x := scaled(b, b.Embed(b.Tokens(), m.embed), m.embedScale)
 	rope := m.stretched(b, m.long, m.short)
 	for i := range m.layers {
-		l := &m.layers[i]
-		h := l.attnNorm.rms(b, x, c.Eps)
-
-		q := h
-		if l.qDown.w != nil {
-			q = b.RMSNorm(l.qDown.of(b, h), l.qNorm, m.eps)
-		}
-		q = l.q.of(b, q)
-		turned := b.Rope(b.HeadCut(q, heads, m.nope, m.nope+m.rotate), b.Positions(), rope)
-		q = b.HeadJoin(b.HeadLinear(b.HeadCut(q, heads, 0, m.nope), l.k), turned, heads)
-		if l.temper.Period > 0 {
-			q = b.Temper(q, b.Positions(), l.temper)
-		}
-
-		kv := l.kvDown.of(b, h)
-		latent := b.RMSNorm(b.HeadCut(kv, 1, 0, m.rank), l.kvNorm, m.eps)
-		k := b.HeadJoin(latent, b.Rope(b.HeadCut(kv, 1, m.rank, m.rank+m.rotate), b.Positions(), rope), 1)
-
-		o := graph.LatentAttention{Layer: i, Heads: heads, HeadDim: m.rank + m.rotate, Values: m.rank, Scale: m.scale}
-		a := b.LatentAttention(q, k, o)
-		a, x = m.wanted(b, i, a, x)
-		a = b.HeadLinear(a, l.v)
-		x = b.Add(x, scaled(b, l.out.of(b, a), m.residualScale))
-
-		x = b.Add(x, scaled(b, l.ffn(b, l.ffnNorm.rms(b, x, c.Eps)), m.residualScale))
+		x = m.pass(b, &m.layers[i], i, wanted && i == m.c.Layers-1, rope, x)
 	}
-	return m.norm.rms(b, x, c.Eps)
+	return m.norm.rms(b, x, m.c.Eps)
+}
+
+// pass records a layer, which is the at-th of the cache; with wanted only rows that are wanted
+// leave it.
+func (m *deepseek) pass(b *graph.Builder, l *deepseekLayer, at int, wanted bool, rope graph.Rope, x graph.Value) graph.Value {
+	c, heads := &m.c, m.c.Heads
+	h := l.attnNorm.rms(b, x, c.Eps)
+
+	q := h
+	if l.qDown.w != nil {
+		q = b.RMSNorm(l.qDown.of(b, h), l.qNorm, m.eps)
+	}
+	q = l.q.of(b, q)
+	turned := b.Rope(b.HeadCut(q, heads, m.nope, m.nope+m.rotate), b.Positions(), rope)
+	q = b.HeadJoin(b.HeadLinear(b.HeadCut(q, heads, 0, m.nope), l.k), turned, heads)
+	if m.temper.Period > 0 {
+		q = b.Temper(q, b.Positions(), m.temper)
+	}
+
+	kv := l.kvDown.of(b, h)
+	latent := b.RMSNorm(b.HeadCut(kv, 1, 0, m.rank), l.kvNorm, m.eps)
+	k := b.HeadJoin(latent, b.Rope(b.HeadCut(kv, 1, m.rank, m.rank+m.rotate), b.Positions(), rope), 1)
+
+	o := graph.LatentAttention{Layer: at, Heads: heads, HeadDim: m.rank + m.rotate, Values: m.rank, Scale: m.scale}
+	a := b.LatentAttention(q, k, o)
+	if wanted {
+		a, x = b.Take(a, b.Wanted()), b.Take(x, b.Wanted())
+	}
+	a = b.HeadLinear(a, l.v)
+	x = b.Add(x, scaled(b, l.out.of(b, a), m.residualScale))
+
+	return b.Add(x, scaled(b, l.ffn(b, l.ffnNorm.rms(b, x, c.Eps)), m.residualScale))
+}
+
+// next implements predictor.
+func (m *deepseek) next(i int) layerPass {
+	l := m.layer(i)
+	return func(b *graph.Builder, x graph.Value) graph.Value {
+		return m.pass(b, &l, 0, true, m.stretched(b, m.long, m.short), x)
+	}
 }
 
 func (m *deepseek) Logits(b *graph.Builder, hidden graph.Value) graph.Value {

@@ -52,6 +52,12 @@ func (f *file) Tensor(name string) (*weights.Tensor, bool) {
 	return f.Set.Tensor(name)
 }
 
+// has reports whether there is a tensor of that name.
+func (f *file) has(name string) bool {
+	_, ok := f.Tensor(name)
+	return ok
+}
+
 // unread refuses the first key and the first tensor that were not asked for.
 func (f *file) unread() error {
 	arch := strings.TrimSuffix(f.prefix, ".")

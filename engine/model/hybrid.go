@@ -87,38 +87,50 @@ func (m *base) carry(n int) int {
 	return at
 }
 
-func (m *hybrid) Hidden(b *graph.Builder) graph.Value {
-	c := &m.c
+func (m *hybrid) Hidden(b *graph.Builder) graph.Value { return m.hidden(b, true) }
+
+func (m *hybrid) hidden(b *graph.Builder, wanted bool) graph.Value {
 	x := scaled(b, b.Embed(b.Tokens(), m.embed), m.embedScale)
 	for i := range m.layers {
-		l := &m.layers[i]
-		last := i == c.Layers-1
-		var sum graph.Value
-		h := x
-		if len(l.mixers) > 0 {
-			h = l.norm.rms(b, x, c.Eps)
-		}
-		if last {
-			x = b.Take(x, b.Wanted())
-		}
-		for k, mix := range l.mixers {
-			y := mix.of(b, h)
-			if last {
-				y = b.Take(y, b.Wanted())
-			}
-			if y = mix.out.of(b, y); k > 0 {
-				y = b.Add(sum, y)
-			}
-			sum = y
-		}
-		if len(l.mixers) > 0 {
-			x = b.Add(x, scaled(b, sum, m.residualScale))
-		}
-		if l.ffn != nil {
-			x = b.Add(x, scaled(b, l.ffn(b, l.ffnNorm.rms(b, x, c.Eps)), m.residualScale))
-		}
+		x = m.pass(b, &m.layers[i], wanted && i == m.c.Layers-1, x)
 	}
-	return m.norm.rms(b, x, c.Eps)
+	return m.norm.rms(b, x, m.c.Eps)
+}
+
+// pass records a layer; with wanted only rows that are wanted leave it.
+func (m *hybrid) pass(b *graph.Builder, l *hybridLayer, wanted bool, x graph.Value) graph.Value {
+	c := &m.c
+	var sum graph.Value
+	h := x
+	if len(l.mixers) > 0 {
+		h = l.norm.rms(b, x, c.Eps)
+	}
+	if wanted {
+		x = b.Take(x, b.Wanted())
+	}
+	for k, mix := range l.mixers {
+		y := mix.of(b, h)
+		if wanted {
+			y = b.Take(y, b.Wanted())
+		}
+		if y = mix.out.of(b, y); k > 0 {
+			y = b.Add(sum, y)
+		}
+		sum = y
+	}
+	if len(l.mixers) > 0 {
+		x = b.Add(x, scaled(b, sum, m.residualScale))
+	}
+	if l.ffn != nil {
+		x = b.Add(x, scaled(b, l.ffn(b, l.ffnNorm.rms(b, x, c.Eps)), m.residualScale))
+	}
+	return x
+}
+
+// next implements predictor, for Qwens: their drafting layers are attention.
+func (m *hybrid) next(i int) layerPass {
+	l := m.qwenLayer(i, m.gatedAttention(i, 0))
+	return func(b *graph.Builder, x graph.Value) graph.Value { return m.pass(b, &l, true, x) }
 }
 
 func (m *hybrid) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
@@ -306,13 +318,17 @@ func (m *hybrid) selective(i int) mixer {
 // qwen is Qwen3-Next and Qwen3.5: every so manieth layer is attention with a gate, the
 // others are delta nets.
 func (m *hybrid) qwen(i int) hybridLayer {
-	c, t, r := &m.c, &m.tensors, &m.reader
-	l := hybridLayer{norm: t.norm(blk(i, "attn_norm"), c.Hidden), ffnNorm: t.norm(blk(i, "post_attention_norm"), c.Hidden)}
 	if m.looksBack(i) {
-		l.mixers = []mixer{m.gatedAttention(i)}
-	} else {
-		l.mixers = []mixer{m.delta(i)}
+		m.c.KVLayers++
+		return m.qwenLayer(i, m.gatedAttention(i, m.c.KVLayers-1))
 	}
+	return m.qwenLayer(i, m.delta(i))
+}
+
+// qwenLayer finds what layer i has around a mixer.
+func (m *hybrid) qwenLayer(i int, mix mixer) hybridLayer {
+	c, t, r := &m.c, &m.tensors, &m.reader
+	l := hybridLayer{norm: t.norm(blk(i, "attn_norm"), c.Hidden), mixers: []mixer{mix}, ffnNorm: t.norm(blk(i, "post_attention_norm"), c.Hidden)}
 	if c.Experts == 0 {
 		l.ffn = feeds(m.gated(i), graph.SiLU)
 		return l
@@ -338,15 +354,15 @@ func (m *hybrid) looksBack(i int) bool {
 	return (i+1)%every == 0
 }
 
-// gatedAttention is attention whose query projection has a gate behind each head.
-func (m *hybrid) gatedAttention(i int) mixer {
+// gatedAttention is attention whose query projection has a gate behind each head; it has the
+// at-th layer of the cache.
+func (m *hybrid) gatedAttention(i, at int) mixer {
 	c, t := &m.c, &m.tensors
 	q := t.linear(blk(i, "attn_q"), 2*c.Heads*c.HeadDim, c.Hidden)
 	k, v := t.linear(blk(i, "attn_k"), c.KVHeads*c.HeadDim, c.Hidden), t.linear(blk(i, "attn_v"), c.KVHeads*c.HeadDim, c.Hidden)
 	var a attention
 	m.headNorms(i, &a)
-	o := m.attn(c.KVLayers, 0)
-	c.KVLayers++
+	o := m.attn(at, 0)
 	return mixer{out: t.linear(blk(i, "attn_output"), c.Hidden, c.Heads*c.HeadDim), of: func(b *graph.Builder, h graph.Value) graph.Value {
 		both := q.of(b, h)
 		turn := func(x graph.Value, n *norm) graph.Value { return b.Rope(n.rms(b, x, c.Eps), b.Positions(), m.rope) }

@@ -152,6 +152,13 @@ func (t *tensors) need(name string, shape ...int) *weights.Tensor {
 	return w
 }
 
+// fail is for errors other than of a tensor that is missing or has another shape.
+func (t *tensors) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
 // maybe is need for a tensor that may be absent.
 func (t *tensors) maybe(name string, shape ...int) *weights.Tensor {
 	w, ok := t.set.Tensor(name)

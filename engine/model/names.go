@@ -36,6 +36,7 @@ func Translate(set *weights.Set) (*weights.Set, error) {
 		to:     &weights.Set{Source: set.Source, Meta: *meta},
 		stacks: make(map[string]*stack),
 	}
+	tr.findMTP()
 	raws, err := tr.readRaws()
 	if err != nil {
 		return nil, err
@@ -177,6 +178,7 @@ type translation struct {
 	c        *hfConfig
 	f        hfFamily
 	stacks   map[string]*stack
+	mtp      int // layers that draft and are kept
 }
 
 // A stack is the tensors of one kind of all experts of a layer.
@@ -191,6 +193,9 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 	expert = -1
 	if to := tr.c.headName(hf); to != "" {
 		return to, expert, nil
+	}
+	if tr.mtp > 0 {
+		hf = tr.mtpName(hf)
 	}
 	if unused(hf) || hasPart(hf, hfSkips[tr.c.kind]) {
 		return "", expert, nil
@@ -220,8 +225,9 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if err != nil || layer < 0 || layer >= maxLayers {
 			return "", expert, unknown
 		}
-		if n := tr.c.int("num_hidden_layers", maxLayers); tr.c.m["num_nextn_predict_layers"] != nil && int64(layer) >= n {
-			return "", expert, nil // it drafts
+		drafts := tr.c.m["num_nextn_predict_layers"] != nil && int64(layer) >= tr.c.int("num_hidden_layers", maxLayers)
+		if drafts && tr.mtp == 0 {
+			return "", expert, nil
 		}
 		if before, after, ok := strings.Cut(tail, ".experts."); ok {
 			if number, after, one := strings.Cut(after, "."); one { // else all experts are in it
@@ -234,6 +240,12 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		to, ok := tr.f.names[tail]
 		if !ok {
 			to, ok = hfLayer[tail]
+		}
+		if !ok {
+			to, ok = mtpNames[tail]
+		}
+		if !ok && drafts {
+			return hf, -1, nil // for OpenMTP to refuse, if it is asked for
 		}
 		if !ok {
 			return "", -1, unknown

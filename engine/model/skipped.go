@@ -7,8 +7,8 @@ import (
 	"quern/formats/weights"
 )
 
-// Skipped counts the tensors of a text model's file that quern does without: those for what
-// it sees and hears, and those of layers that draft further tokens.
+// Skipped counts the tensors of a text model's file that its replies do not depend on: those for
+// what it sees and hears, and those of layers that draft further tokens.
 func Skipped(set *weights.Set) (senses, drafts int) {
 	sense, draft := ggufSkipped(set)
 	if set.Source == weights.SafeTensors && set.Meta.String("general.architecture") == "" {
@@ -36,13 +36,19 @@ func layerOf(name, before string) int {
 }
 
 func ggufSkipped(set *weights.Set) (sense, draft func(string) bool) {
-	prefix := set.Meta.String("general.architecture") + "."
-	blocks, _ := set.Meta.Int(prefix + "block_count")
-	nextn, _ := set.Meta.Int(prefix + "nextn_predict_layers")
+	first, some := draftingLayers(set)
 	draft = func(name string) bool {
-		return nextn > 0 && strings.HasPrefix(name, "blk.") && int64(layerOf(name, "blk.")) >= blocks-nextn
+		return some > 0 && strings.HasPrefix(name, "blk.") && int64(layerOf(name, "blk.")) >= first
 	}
 	return sees, draft
+}
+
+// draftingLayers are the layers of a set in GGUF's terms that draft: the first, and how many.
+func draftingLayers(set *weights.Set) (first, some int64) {
+	prefix := set.Meta.String("general.architecture") + "."
+	blocks, _ := set.Meta.Int(prefix + "block_count")
+	some, _ = set.Meta.Int(prefix + "nextn_predict_layers")
+	return blocks - some, some
 }
 
 func hfSkipped(set *weights.Set) (sense, draft func(string) bool) {

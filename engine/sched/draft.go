@@ -33,6 +33,7 @@ type Text struct {
 	Tokens     []token.ID // prompt and reply
 	Prompt     int        // of Tokens
 	Prediction []token.ID // of the request
+	Adapter    int32      // of the request
 }
 
 // An Ask asks for a draft of N tokens.
@@ -48,6 +49,10 @@ type drafts struct {
 	sources []source
 	places  []int // those no sequence has
 	spares  []int32
+
+	watchers []Watcher // of sources
+	made     []float32 // of the step, with watchers
+	seen     []Seen
 
 	offers []offer
 	order  []int // of offers: those that tokens are taken of, one by one; then those asked for
@@ -107,6 +112,9 @@ func (s *Scheduler) newDrafts() {
 			src.odds[i] = odds{few * p, few}
 		}
 		d.sources = append(d.sources, src)
+		if w, ok := one.(Watcher); ok {
+			d.watchers = append(d.watchers, w)
+		}
 	}
 	if len(d.sources) == 0 {
 		return
@@ -178,12 +186,8 @@ func (s *Scheduler) offer(q *sequence, i, left int) {
 	if q.odds == nil || most <= 0 || q.slot != noSlot && len(d.spares) == 0 {
 		return
 	}
-	if q.place == noPlace {
-		last := len(d.places) - 1
-		if last < 0 {
-			return
-		}
-		q.place, d.places = d.places[last], d.places[:last]
+	if !s.seat(q) {
+		return
 	}
 	best := offer{q: q, at: i, rows: 1}
 	if q.slot != noSlot {
@@ -205,8 +209,18 @@ func (s *Scheduler) offer(q *sequence, i, left int) {
 	}
 }
 
+// seat gives q a place with Drafters, of which there are as many as sequences run. It says whether
+// q has one.
+func (s *Scheduler) seat(q *sequence) bool {
+	d := &s.drafts
+	if last := len(d.places) - 1; q.place == noPlace && last >= 0 {
+		q.place, d.places = d.places[last], d.places[:last]
+	}
+	return q.place != noPlace
+}
+
 func (q *sequence) text() Text {
-	return Text{Tokens: q.tokens, Prompt: q.prompt, Prediction: q.Prediction}
+	return Text{Tokens: q.tokens, Prompt: q.prompt, Prediction: q.Prediction, Adapter: q.Adapter}
 }
 
 // draftable is how many tokens may be drafted behind q's: with one that is drawn beside them it

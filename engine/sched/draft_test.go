@@ -91,6 +91,9 @@ func TestDraftsAllocateNothing(t *testing.T) {
 // TestDraftWorth: by the time that steps take, drafts that are right save most of it, and
 // others cost next to nothing, also where they were right for a while.
 func TestDraftWorth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("virtual time, of one goroutine")
+	}
 	const most = 2000
 	type model struct{ step, row time.Duration } // what a step takes, and each of its rows
 	memory, arithmetic := model{step: 10 * time.Millisecond, row: time.Millisecond}, model{row: 10 * time.Millisecond}

@@ -232,14 +232,19 @@ func (s *Scheduler) step(ctx context.Context) {
 	began := s.now
 	s.now = s.o.Now()
 	s.costs.note(len(s.batch.Tokens), of, s.now.Sub(began))
-	at := 0
-	for _, p := range s.steps {
-		from := s.draws.first[at]
-		at += p.wants
+	at, row := 0, 0
+	for i := range s.steps {
+		p := &s.steps[i]
+		drawn := s.draws.all[s.draws.first[at]:s.draws.first[at+p.wants]]
 		if p.q.state == running { // else it fell with a sister
-			s.advance(p.q, p.rows, s.draws.all[from:s.draws.first[at]])
+			from, stand := p.q.computed, standing(p, drawn)
+			s.advance(p.q, p.rows, drawn)
+			s.see(p.q, from, stand, row, len(s.batch.Tokens))
 		}
+		at += p.wants
+		row += p.rows
 	}
+	s.watch(ctx)
 }
 
 // shares is what the step had of prompts.
@@ -263,7 +268,11 @@ func (s *Scheduler) run(ctx context.Context) (err error) {
 	}()
 	s.masks.start(s.draws.all)
 	defer s.masks.wait()
-	if _, err := s.o.Exec.Run(ctx, &s.batch, s.o.Cache); err != nil {
+	results, err := s.o.Exec.Run(ctx, &s.batch, s.o.Cache)
+	if err == nil {
+		err = s.drafts.keepMade(results)
+	}
+	if err != nil {
 		return err
 	}
 	if i := slices.Index(s.draws.done, false); i >= 0 {

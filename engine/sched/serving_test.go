@@ -64,6 +64,9 @@ const layers = 100
 // serve runs arrivals in virtual time.
 func serve(t *testing.T, m *machine, slots int, list []arrival) []served {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("hours of virtual time, of one goroutine")
+	}
 	var clock time.Time
 	start := clock
 	s, e := newFake(t, Options{Blocks: 4000, BlockSize: 32, Budget: 512, MaxWant: 64, Slots: slots, Queue: 10000, Now: func() time.Time { return clock }})

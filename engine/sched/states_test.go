@@ -147,9 +147,15 @@ func start(t *testing.T, lm model.LM, blocks, near, size, slots int, drafters ..
 // startTimed is start by a clock.
 func startTimed(t *testing.T, lm model.LM, blocks, near, size, slots int, now func() time.Time, drafters ...sched.Drafter) *sched.Scheduler {
 	t.Helper()
+	return startPass(t, func(b *graph.Builder) []graph.Value { return []graph.Value{lm.Logits(b, lm.Hidden(b))} }, blocks, near, size, slots, now, drafters...)
+}
+
+// startPass is startTimed by what a step computes.
+func startPass(t *testing.T, pass func(*graph.Builder) []graph.Value, blocks, near, size, slots int, now func() time.Time, drafters ...sched.Drafter) *sched.Scheduler {
+	t.Helper()
 	const rows, want = 16, 16
 	b := graph.NewBuilder(rows, want)
-	p, err := b.Compile(lm.Logits(b, lm.Hidden(b)))
+	p, err := b.Compile(pass(b)...)
 	if err != nil {
 		t.Fatal(err)
 	}

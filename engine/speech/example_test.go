@@ -14,7 +14,7 @@ import (
 func Example() {
 	reader := func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) }
 	m := speech.New("formant", tts.Formant(), reader, speech.Aliases{"narrator": "alloy"}, 1, 0)
-	fmt.Println(m.CheckVoice("narrator"))
+	fmt.Println(m.CheckVoice("narrator", "en"))
 	heard := 0
 	for s, err := range m.Speak(context.Background(), engine.SpeakRequest{Text: "Hello.", Voice: "narrator"}) {
 		if err != nil {

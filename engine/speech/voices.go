@@ -63,10 +63,17 @@ func (a Aliases) Voices(models [][]engine.Voice) []engine.Voice {
 	return list
 }
 
-// CheckVoice reports whether the model has a voice.
-func (m *Model) CheckVoice(voice string) error {
+// CheckVoice reports whether the model has a voice, and that voice the sounds of a
+// language; "" is its own.
+func (m *Model) CheckVoice(voice, language string) error {
 	voices := m.synth.Voices()
-	return voiceError(tts.Check(voices, m.aliases.of(voice)), voices)
+	if err := tts.Check(voices, m.aliases.of(voice)); err != nil {
+		return voiceError(err, voices)
+	}
+	if err := tts.CheckLanguage(m.synth, language); err != nil {
+		return engine.Errorf(engine.CodeInvalidValue, "lang_code", "%v", err)
+	}
+	return nil
 }
 
 // voiceError is what clients hear of a voice that is not there.

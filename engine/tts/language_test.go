@@ -15,7 +15,7 @@ type voices struct {
 
 func (voices) Voices() []Voice {
 	var out []Voice
-	for _, id := range []string{"af_bella", "bf_emma", "ef_dora", "ff_siwis", "if_sara", "pf_dora", "hf_alpha", "jf_alpha", "zf_xiaobei"} {
+	for _, id := range []string{"af_bella", "bf_emma", "ef_dora", "ff_siwis", "if_sara", "pf_dora", "hf_alpha", "hm_omega", "jf_alpha", "zf_xiaobei"} {
 		out = append(out, describe(id))
 	}
 	return out
@@ -44,6 +44,10 @@ func TestLanguageOfSpeech(t *testing.T) {
 		{"ff_siwis", "", "les amis", "lez amˈi", nil},
 		{"if_sara", "", "gli amici", "ʎɪ amˈiʧɪ", nil},
 		{"pf_dora", "pt", "não", "nˈɐ̃ʊ̃", nil},
+		{"hf_alpha", "", "भारत में TV", "bʰˈaːɾət mẽː ʈˌiːʋˈi", nil},
+		{"af_bella", "hi-IN", "लड़का १०", "lˈʌr.kˌaː dˈʌs", nil},
+		{"hm_omega", "", "<speak xml:lang='hi'>नमस्ते</speak>", "nəmˈʌsteː", nil},
+		{"hf_alpha", "", "नमस्ते привет", "Cyrillic", ErrScript},
 		{"ef_dora", "en", "the cat", "ðə kˈæt", nil},
 		{"bf_emma", "en", "bath", "bˈɑːθ", nil},
 		{"ef_dora", "", "<speak xml:lang='it-IT'>gli</speak>", "ʎˈɪ", nil},
@@ -67,9 +71,11 @@ func TestLanguageOfSpeech(t *testing.T) {
 		}
 	}
 	// The built-in voice has the sounds of English only.
-	for _, err := range Speak(t.Context(), Formant(), p, Request{Text: "perro", Voice: "af_bella", Speed: 1, Language: "es"}) {
-		if !errors.Is(err, ErrUnable) {
-			t.Errorf("the built-in voice speaks Spanish: %v", err)
+	for _, language := range []string{"es", "hi"} {
+		for _, err := range Speak(t.Context(), Formant(), p, Request{Text: "perro", Voice: "af_bella", Speed: 1, Language: language}) {
+			if !errors.Is(err, ErrUnable) {
+				t.Errorf("the built-in voice speaks %s: %v", language, err)
+			}
 		}
 	}
 }

@@ -95,13 +95,18 @@ func (p *Pronouncer) phonemize(ctx context.Context, t Text) ([]g2p.Token, string
 		}
 	}
 	if !ok {
-		return nil, "", fmt.Errorf("%w: %q; %s are built in", ErrLanguage, code, strings.Join(lang.Spoken(), ", "))
+		return nil, "", unread(code)
 	}
 	tokens, err := p.read(ctx, code, doc, t.Lexicons)
 	if err == nil && t.SSML {
 		doc.Restore(tokens)
 	}
 	return tokens, code, err
+}
+
+// unread says that a language cannot be pronounced, and which can.
+func unread(code string) error {
+	return fmt.Errorf("%w: %q; %s are built in", ErrLanguage, code, strings.Join(lang.Spoken(), ", "))
 }
 
 // read returns the tokens of a document's text in a language that is built in.

@@ -153,10 +153,28 @@ type Limited interface {
 	Speaks(language string) bool
 }
 
+// CheckLanguage reports whether s has the sounds of a language, given by a tag of package
+// lang; "" is the voice's own. The error wraps ErrLanguage or ErrUnable.
+func CheckLanguage(s Synth, tag string) error {
+	if tag == "" {
+		return nil
+	}
+	code, ok := LanguageOf(tag)
+	if !ok {
+		return unread(code)
+	}
+	if l, ok := s.(Limited); ok && !l.Speaks(code) {
+		return fmt.Errorf("%w: %s has the sounds of English only; a voice of Kokoro reads %s", ErrUnable, s.Name(), LanguageName(code))
+	}
+	return nil
+}
+
 // able reports whether s can speak units of a language as they ask.
 func able(s Synth, units []unit, language string) error {
-	if l, ok := s.(Limited); ok && len(units) > 0 && !l.Speaks(language) {
-		return fmt.Errorf("%w: %s has the sounds of English only; a voice of Kokoro reads %s", ErrUnable, s.Name(), LanguageName(language))
+	if len(units) > 0 {
+		if err := CheckLanguage(s, language); err != nil {
+			return err
+		}
 	}
 	if _, ok := s.(Pitcher); ok {
 		return nil

@@ -157,14 +157,7 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 			})
 			return err
 		},
-		func(ctx context.Context) (err error) {
-			s.lines, err = s.queue.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-				Durable: queueConsumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
-				MaxDeliver:    -1, // workers count, and end what was delivered too often
-				MaxAckPending: inFlight,
-			})
-			return err
-		},
+		s.consume,
 		func(ctx context.Context) (err error) {
 			if s.server != nil {
 				s.contents, err = openFolder(filepath.Join(o.Dir, "contents"), o.MaxBytes, s.room)

@@ -224,3 +224,36 @@ func TestNoRoom(t *testing.T) {
 	left.Store(-1) // not known
 	reached(t, j, "", begin(t, j, "", f.ID).ID, batch.Completed)
 }
+
+// TestPowerFailure: a queue that is older than its consumer is run all the same. After a power
+// failure each of them is as its last sync left it.
+func TestPowerFailure(t *testing.T) {
+	const lines = 10
+	before, after := t.TempDir(), t.TempDir()
+	j, stop := openJobs(t, Options{Dir: before, Workers: -1}, nil)
+	b := begin(t, j, "anne", put(t, j, "anne", input(lines)).ID)
+	poll.Until(t, "all lines wait", func() bool {
+		i, err := j.s.queue.Info(t.Context())
+		return err == nil && i.State.Msgs == lines
+	})
+	stop()
+	if err := os.CopyFS(after, os.DirFS(before)); err != nil {
+		t.Fatal(err)
+	}
+	j, stop = openJobs(t, Options{Dir: after}, (&clerk{}).run)
+	reached(t, j, "anne", b.ID, batch.Completed)
+	stop()
+
+	consumer := func(dir string) string {
+		return filepath.Join(dataDir(dir), "jetstream", "$G", "streams", queueStream, "obs")
+	}
+	if err := errors.Join(os.RemoveAll(consumer(before)), os.CopyFS(consumer(before), os.DirFS(consumer(after)))); err != nil {
+		t.Fatal(err)
+	}
+	var c clerk
+	j, _ = openJobs(t, Options{Dir: before}, c.run)
+	b = reached(t, j, "anne", b.ID, batch.Completed)
+	if got := content(t, j, "anne", b.OutputFileID); len(got) != lines || c.times("c1") != 1 {
+		t.Errorf("%d lines of %d, the first was asked %d times", len(got), lines, c.times("c1"))
+	}
+}

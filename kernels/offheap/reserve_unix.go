@@ -14,5 +14,9 @@ func Reserve(n int) (data []byte, free func() error, err error) {
 		return nil, nil, err
 	}
 	adviseHuge(data)
-	return data, func() error { return unix.Munmap(data) }, nil
+	take(n)
+	return data, func() error {
+		take(-n)
+		return unix.Munmap(data)
+	}, nil
 }

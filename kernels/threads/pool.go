@@ -4,10 +4,13 @@
 package threads
 
 import (
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"quern/kernels/cgroup"
 )
 
 // A Pool runs small regions of work on a fixed set of goroutines. A forward
@@ -264,10 +267,15 @@ func (p *Pool) park(w *worker, last uint64) {
 // Cores returns the number of physical cores this process may use: hyper-
 // threads share the units kernels keep busy, so a second one per core only
 // adds barriers. Where the topology cannot be read it is the number of CPUs.
+// Of a share of the CPUs' time it is what is whole: threads that wait for each
+// other would all stop where the share is used up.
 func Cores() int {
 	n := runtime.NumCPU()
 	if p := physicalCores(); p > 0 && p < n {
-		return p
+		n = p
+	}
+	if share, limited := cgroup.CPUs(os.DirFS("/")); limited {
+		n = min(n, max(1, int(share)))
 	}
 	return n
 }

@@ -34,9 +34,12 @@ class Made:
         self.ids = self.rng.integers(0, VOCAB, PROMPT).tolist()
         self.embed = self.w(before + "embed_tokens.weight", "token_embd.weight", VOCAB, H, scale=1.0)
         self.tied, self.whole = tied, {}  # whole: keys without the architecture
+        self.mtp, self.parts = None, {}
 
     def w(self, hf, gguf, *shape, mean=0.0, scale=None, turn=None):
-        """A new tensor; turn makes GGUF's of it."""
+        """A new tensor, or the one of that name; turn makes GGUF's of it."""
+        if hf in self.hf:
+            return self.hf[hf]
         if scale is None:
             scale = 0.3 if len(shape) == 1 else 1.2 / math.sqrt(shape[-1])
         x = (mean + scale * self.rng.standard_normal(shape)).astype(np.float16).astype(np.float64)
@@ -59,9 +62,37 @@ class Made:
         for n in names:
             self.w(n, None, 4, 4)
 
+    def drafts(self, layer, hf, names=("eh_proj", "enorm", "hnorm", "shared_head.norm"), less=0.0, own=False):
+        """One more layer, for multi-token prediction; with own it has an embedding and a head of its own."""
+        self.mtp = layer, hf, names, less, own
+        self.keys.update(block_count=self.layers + 1, nextn_predict_layers=1)
+
+    def draft(self, made, head):
+        """Logits of some rows of the prompt, and of three rows behind it that go on by themselves."""
+        layer, hf, (join, enorm, hnorm, last), less, own = self.mtp
+        g = f"blk.{self.layers}.nextn."
+        join = self.w(hf + join + ".weight", g + "eh_proj.weight", H, 2 * H, mean=np.hstack([np.eye(H), np.zeros((H, H))]), scale=0.3 / math.sqrt(H))
+        enorm, hnorm, last = (self.norm(hf + n, g + to, less=less) for n, to in ((enorm, "enorm"), (hnorm, "hnorm"), (last, "shared_head_norm")))
+        embed = self.embed
+        if own:
+            embed = self.w(hf + "embed_tokens.weight", g + "embed_tokens.weight", VOCAB, H, mean=embed, scale=0.1)
+            mine = self.w(hf + "shared_head.head.weight", g + "shared_head_head.weight", VOCAB, H)
+            head = lambda x: x @ mine.T
+        follow, made, chain = self.ids[1:], made[:-1], []
+        for _ in range(3):
+            y = last(layer(np.hstack([enorm(embed[follow]), hnorm(made)]) @ join.T))
+            logits = head(y)
+            if not chain:
+                rows = {str(p): logits[p].tolist() for p in (*POSITIONS, PROMPT - 2)}
+            chain.append(logits[-1].tolist())
+            follow, made = [*follow, int(np.argmax(logits[-1]))], np.vstack([made, y[-1:]])
+        return {"mtp_pos": rows, "mtp_chain": chain}
+
     def done(self, x, norm="norm", gguf_norm="output_norm", head="lm_head", divide=1.0, less=0.0, wrap=None):
         x = self.norm(self.before + norm, gguf_norm, less=less)(x)
-        logits = (x @ self.embed.T if self.tied else self.linear(head, "output", VOCAB, H)(x)) / divide
+        out = (lambda y: y @ self.embed.T) if self.tied else self.linear(head, "output", VOCAB, H)
+        logits = out(x) / divide
+        drafted = self.draft(x, out) if self.mtp else {}
         name, _, variant = self.name.partition("+")  # a variant is another configuration of the same weights
         at = os.path.join(OUT, self.name if F32 else name)
         os.makedirs(os.path.join(at, "hf"), exist_ok=True)
@@ -76,7 +107,7 @@ class Made:
             write_safetensors(os.path.join(at, "hf", "model.safetensors"), self.hf)
         rows = {str(p): [float(f"{v:.9g}") for v in logits[p]] for p in (*POSITIONS, PROMPT - 1)}
         with open(os.path.join(at, f"golden{variant or ''}.json"), "w") as f:
-            json.dump({"prompt_ids": self.ids, "logits_last": rows.pop(str(PROMPT - 1)), "logits_pos": rows}, f)
+            json.dump({"prompt_ids": self.ids, "logits_last": rows.pop(str(PROMPT - 1)), "logits_pos": rows, **drafted}, f)
             f.write("\n")
 
 
@@ -158,7 +189,9 @@ def experts(m, hf, gguf, x, chosen, ff=FF, names=("gate_proj", "up_proj", "down_
     shapes = {"gate": (ff, width), "up": (ff, width), "down": (width, ff)}
     if not names[0]:
         del shapes["gate"]
-    part = {k: (1.2 / math.sqrt(s[1]) * m.rng.standard_normal((E, *s))).astype(np.float16).astype(np.float64) for k, s in shapes.items()}
+    if hf not in m.parts:
+        m.parts[hf] = {k: (1.2 / math.sqrt(s[1]) * m.rng.standard_normal((E, *s))).astype(np.float16).astype(np.float64) for k, s in shapes.items()}
+    part = m.parts[hf]
     if form == "each":
         for k, name in zip(("gate", "up", "down"), names):
             for e in range(E if name else 0):

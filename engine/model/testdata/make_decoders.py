@@ -275,6 +275,36 @@ def dots1():
     m.done(x)
 
 
+def glm45():
+    """Its drafting layer has an embedding and a head of its own."""
+    ff, layers = 16, 2
+    m = Made("glm4moe", "glm4moe", 65, layers, {
+        "model_type": "glm4_moe", **SILU, "head_dim": DIM, "partial_rotary_factor": 0.5, "rope_theta": 5000.0, "attention_bias": True, "use_qk_norm": True, "moe_intermediate_size": ff,
+        "n_routed_experts": E, "n_shared_experts": 1, "num_experts_per_tok": USED, "first_k_dense_replace": 1, "norm_topk_prob": True, "routed_scaling_factor": 2.5, "n_group": 1, "topk_group": 1,
+        "num_nextn_predict_layers": 1,
+    }, {"attention.key_length": DIM, "attention.value_length": DIM, "rope.freq_base": 5000.0, "rope.dimension_count": DIM // 2, **ROUTED, "expert_feed_forward_length": ff, "expert_shared_count": 1,
+        "leading_dense_block_count": 1, "expert_weights_scale": 2.5, "expert_weights_norm": True, "expert_gating_func": 2, "expert_group_count": 1, "expert_group_used_count": 1})
+    x, f = m.embed[m.ids], freqs(5000.0, DIM // 2)
+
+    def block(i, x):
+        hf, g = f"model.layers.{i}.", f"blk.{i}."
+        h, s = m.norm(hf + "input_layernorm", g + "attn_norm")(x), hf + "self_attn."
+        q, k, v = (heads(m.linear(f"{s}{n}_proj", f"{g}attn_{n}", c * DIM, H, True)(h), c) for n, c in (("q", HEADS), ("k", KV), ("v", KV)))
+        q, k = m.norm(s + "q_norm", g + "attn_q_norm", DIM)(q), m.norm(s + "k_norm", g + "attn_k_norm", DIM)(k)
+        x = x + m.linear(s + "o_proj", g + "attn_output", H, HEADS * DIM)(attend(rope(q, f), rope(k, f), v, DIM**-0.5))
+        h, hf = m.norm(hf + "post_attention_layernorm", g + "post_attention_norm")(x), hf + "mlp."
+        if i == 0:
+            return x + mlp(m, hf, g, h)
+        p = sigmoid(m.linear(hf + "gate", g + "ffn_gate_inp", E, H)(h))
+        bias = m.w(hf + "gate.e_score_correction_bias", g + "exp_probs_b.bias", E, scale=0.2)
+        return x + experts(m, hf, g, h, choose(p, bias, True, 2.5), ff) + mlp(m, hf + "shared_experts.", g, h, ff, kind="_shexp")
+
+    for i in range(layers):
+        x = block(i, x)
+    m.drafts(lambda x: block(layers, x), f"model.layers.{layers}.", own=True)
+    m.done(x)
+
+
 def bailing(second):
     """The first has softmaxes, a head of columns of length 1 and rows of q and k that GGUF turns;
     the second sigmoids in groups, norms of heads and half of a head rotated."""
@@ -395,6 +425,7 @@ if __name__ == "__main__":
     olmoe()
     hunyuan_moe()
     dots1()
+    glm45()
     bailing(False)
     bailing(True)
     gpt("gpt2", "gpt2", 55, False)

@@ -121,9 +121,9 @@ def latent(name, arch, seed, kind, *, layers=2, queries=0, wrap=None, before="mo
         "expert_weights_scale": factor, "expert_weights_norm": renormalise, **({"attention.q_lora_rank": queries} if queries else {}), **rope_keys, **(keys or {}),
     }, before=before, eps=eps)
     turn = lambda t: rope(t, f, True, size)
-    temper = 1 + beta * np.log(1 + np.arange(PROMPT) // (stretch[1] if stretch else 1))[:, None, None]
-    x = m.embed[m.ids]
-    for i in range(m.layers):
+    temper = 1 + beta * np.log(1 + np.arange(2 * PROMPT) // (stretch[1] if stretch else 1))[:, None, None]
+
+    def layer(i, x):
         hf, g = f"{before}layers.{i}.", f"blk.{i}."
         h = m.norm(hf + "input_layernorm", g + "attn_norm")(x)
         s = hf + "self_attn."
@@ -141,13 +141,12 @@ def latent(name, arch, seed, kind, *, layers=2, queries=0, wrap=None, before="mo
         m.gguf[g + "attn_k_b.weight"], m.gguf[g + "attn_v_b.weight"] = apart[:, :nope].swapaxes(1, 2), apart[:, nope:]
         kv = heads(c @ w.T, HEADS)
         k = np.concatenate([kv[..., :nope], np.repeat(turned, HEADS, axis=1)], axis=2)
-        q = np.concatenate([q[..., :nope], turn(q[..., nope:])], axis=2) * temper
+        q = np.concatenate([q[..., :nope], turn(q[..., nope:])], axis=2) * temper[:len(x)]
         x = x + m.linear(s + "o_proj", g + "attn_output", H, HEADS * value)(attend(q, k, kv[..., nope:], scale))
         h = m.norm(hf + "post_attention_layernorm", g + "ffn_norm")(x)
         hf += "mlp."
         if i == 0:
-            x = x + mlp(m, hf, g, h)
-            continue
+            return x + mlp(m, hf, g, h)
         logits = m.linear(hf + "gate", g + "ffn_gate_inp", E, H)(h)
         if sigmoid_scores:
             bias = m.w(hf + "gate.e_score_correction_bias", g + "exp_probs_b.bias", E, scale=0.2)
@@ -155,9 +154,13 @@ def latent(name, arch, seed, kind, *, layers=2, queries=0, wrap=None, before="mo
         else:
             chosen = choose(softmax(logits), 0.0, renormalise, factor)
         names = ("gate_proj", "up_proj", "down_proj") if form == "each" else ("experts.gate_up_proj", None, "experts.down_proj")
-        x = x + experts(m, hf, g, h, chosen, ff, names, form) + mlp(m, hf + "shared_experts.", g, h, shared * ff, kind="_shexp")
+        return x + experts(m, hf, g, h, chosen, ff, names, form) + mlp(m, hf + "shared_experts.", g, h, shared * ff, kind="_shexp")
+
+    x = m.embed[m.ids]
+    for i in range(m.layers):
+        x = layer(i, x)
     if drafts:
-        m.skipped(*(f"{before}layers.{layers}.{n}.weight" for n in ("eh_proj", "enorm", "hnorm", "shared_head.norm", "self_attn.q_a_proj")))
+        m.drafts(lambda x: layer(layers, x), f"{before}layers.{layers}.")
     if wrap:
         m.skipped("model.vision_tower.transformer.layers.0.attention.q_proj.weight", "model.multi_modal_projector.linear_1.weight")
     m.done(x, wrap=wrap)
@@ -333,31 +336,43 @@ def qwen35_moe():
     ff, keys, values, d, taps, before = 16, 2, 4, 16, 4, "model.language_model."
     m = Made("qwen35moe", "qwen35moe", 33, 3, {
         "model_type": "qwen3_5_moe_text", "head_dim": DIM, "hidden_act": "silu", "attention_bias": False, "moe_intermediate_size": ff,
-        "shared_expert_intermediate_size": ff, "num_experts": E, "num_experts_per_tok": USED, "full_attention_interval": 3,
+        "shared_expert_intermediate_size": ff, "num_experts": E, "num_experts_per_tok": USED, "full_attention_interval": 3, "mtp_num_hidden_layers": 1,
         "layer_types": ["linear_attention", "linear_attention", "full_attention"], "linear_num_key_heads": keys, "linear_num_value_heads": values,
         "linear_key_head_dim": d, "linear_value_head_dim": d, "linear_conv_kernel_dim": taps, "attn_output_gate": True,
         "rope_parameters": {"rope_type": "default", "rope_theta": 5000.0, "partial_rotary_factor": 0.25, "mrope_section": [1, 1, 0], "mrope_interleaved": True},
     }, {"attention.key_length": DIM, "attention.value_length": DIM, "rope.freq_base": 5000.0, "rope.dimension_count": DIM // 4, "rope.dimension_sections": [1, 1, 0, 0],
         "ssm.conv_kernel": taps, "ssm.state_size": d, "ssm.group_count": keys, "ssm.time_step_rank": values, "ssm.inner_size": values * d, "full_attention_interval": 3,
         "expert_count": E, "expert_used_count": USED, "expert_feed_forward_length": ff, "expert_shared_feed_forward_length": ff}, before=before, eps=1e-6)
-    m.skipped("model.visual.blocks.0.attn.qkv.weight", "mtp.fc.weight", "mtp.layers.0.self_attn.q_proj.weight")
+    m.skipped("model.visual.blocks.0.attn.qkv.weight")
     share = values // keys
     tiled = [k * share + r for r in range(share) for k in range(keys)]  # GGUF's order of value heads
     rows = lambda first: (lambda t: np.concatenate([t[:first], t[first:].reshape(values, -1, *t.shape[1:])[tiled].reshape(t[first:].shape)]))
     x = m.embed[m.ids]
     f = freqs(5000.0, DIM // 4)
     unit = lambda t: t / np.sqrt((t * t).sum(axis=-1, keepdims=True) + 1e-6)
+
+    def look(hf, g, h, x):
+        s = hf + "self_attn."
+        both = heads(m.linear(s + "q_proj", g + "attn_q", 2 * HEADS * DIM, H)(h), HEADS)
+        k, v = (heads(m.linear(f"{s}{n}_proj", f"{g}attn_{n}", KV * DIM, H)(h), KV) for n in "kv")
+        q = m.norm(s + "q_norm", g + "attn_q_norm", DIM, less=1.0)(both[..., :DIM])
+        k = m.norm(s + "k_norm", g + "attn_k_norm", DIM, less=1.0)(k)
+        y = attend(rope(q, f), rope(k, f), v, DIM**-0.5) * sigmoid(both[..., DIM:].reshape(len(x), -1))
+        return x + m.linear(s + "o_proj", g + "attn_output", H, HEADS * DIM)(y)
+
+    def feed(hf, g, x):
+        h = m.norm(hf + "post_attention_layernorm", g + "post_attention_norm", less=1.0)(x)
+        hf += "mlp."
+        p = softmax(m.linear(hf + "gate", g + "ffn_gate_inp", E, H)(h))
+        y = experts(m, hf, g, h, choose(p, 0.0, True), ff, ("experts.gate_up_proj", None, "experts.down_proj"), "stacked")
+        weigh = m.w(hf + "shared_expert_gate.weight", g + "ffn_gate_inp_shexp.weight", 1, H, turn=lambda t: t[0])
+        return x + y + sigmoid(h @ weigh.T) * mlp(m, hf + "shared_expert.", g, h, ff, kind="_shexp")
+
     for i in range(m.layers):
         hf, g = f"{before}layers.{i}.", f"blk.{i}."
         h = m.norm(hf + "input_layernorm", g + "attn_norm", less=1.0)(x)
         if i == 2:
-            s = hf + "self_attn."
-            both = heads(m.linear(s + "q_proj", g + "attn_q", 2 * HEADS * DIM, H)(h), HEADS)
-            k, v = (heads(m.linear(f"{s}{n}_proj", f"{g}attn_{n}", KV * DIM, H)(h), KV) for n in "kv")
-            q = m.norm(s + "q_norm", g + "attn_q_norm", DIM, less=1.0)(both[..., :DIM])
-            k = m.norm(s + "k_norm", g + "attn_k_norm", DIM, less=1.0)(k)
-            y = attend(rope(q, f), rope(k, f), v, DIM**-0.5) * sigmoid(both[..., DIM:].reshape(len(x), -1))
-            x = x + m.linear(s + "o_proj", g + "attn_output", H, HEADS * DIM)(y)
+            x = look(hf, g, h, x)
         else:
             s, n = hf + "linear_attn.", 2 * keys * d
             u = m.linear(s + "in_proj_qkv", g + "attn_qkv", n + values * d, H, turn=rows(n))(h)
@@ -377,12 +392,13 @@ def qwen35_moe():
                 out.append(np.einsum("hkv,hk->hv", state, q[t]))
             y = m.norm(s + "norm", g + "ssm_norm", d)(np.array(out)) * silu(heads(z, values))
             x = x + m.linear(s + "out_proj", g + "ssm_out", H, values * d, turn=lambda t: rows(0)(t.T).T)(y.reshape(len(x), -1))
-        h = m.norm(hf + "post_attention_layernorm", g + "post_attention_norm", less=1.0)(x)
-        hf += "mlp."
-        p = softmax(m.linear(hf + "gate", g + "ffn_gate_inp", E, H)(h))
-        y = experts(m, hf, g, h, choose(p, 0.0, True), ff, ("experts.gate_up_proj", None, "experts.down_proj"), "stacked")
-        weigh = m.w(hf + "shared_expert_gate.weight", g + "ffn_gate_inp_shexp.weight", 1, H, turn=lambda t: t[0])
-        x = x + y + sigmoid(h @ weigh.T) * mlp(m, hf + "shared_expert.", g, h, ff, kind="_shexp")
+        x = feed(hf, g, x)
+
+    def more(x):
+        hf, g = "mtp.layers.0.", f"blk.{m.layers}."
+        return feed(hf, g, look(hf, g, m.norm(hf + "input_layernorm", g + "attn_norm", less=1.0)(x), x))
+
+    m.drafts(more, "mtp.", ("fc", "pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm"), less=1.0)
     m.done(x, less=1.0, wrap="qwen3_5_moe")
 
 

@@ -10,7 +10,8 @@ type fit struct {
 // fitted are the sounds of English with the numbers that pocketsphinx's acoustic model
 // (US English) knows best in Michael's voice. Each was moved alone, kept within bounds round the
 // target by rule in targets, and stayed where the sound and its neighbours were
-// likelier; lengths stay as the rules have them. docs/decisions/sound.md has the method.
+// likelier; lengths stay as the rules have them. docs/decisions/sound.md has the method, the
+// runs and what was set by hand.
 var fitted = map[rune][]fit{
 	'i': {{frame{av: 55.2, f: tri{367.2, 2569, 2950}, b: tri{33.52, 150, 373}}, 15, 45, 134.3}},
 	'ɪ': {{frame{av: 60, f: tri{381.6, 1850, 2570}, b: tri{74.59, 223.8, 167.6}}, 15, 67.13, 30.16}},

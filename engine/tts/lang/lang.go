@@ -42,16 +42,18 @@ type Language struct {
 	spelled map[rune]string                              // names of letters
 	alone   string                                       // letters that are words
 	said    map[string]bool                              // words in capitals that are not spelled
+	light   bool                                         // words of both kinds are so at the end too, unless no other has a stress
 	elides  bool                                         // an apostrophe stands inside words
 	link    func(word, next, said, sounds string) string // the sounds of a word before the next, which has sounds
 	alien   func(word string) bool                       // whether a word's spelling is English
 
 	scriptOf *unicode.RangeTable // beside Latin
+	visarga  map[string]bool     // beginnings of words that a colon is part of
 	*vocabulary
 }
 
 // Languages are those that can be read.
-var Languages = []*Language{spanish, italian, portuguese, french}
+var Languages = []*Language{spanish, italian, portuguese, french, hindi}
 
 // Find returns the language of a code, or nil.
 func Find(code string) *Language {

@@ -126,8 +126,22 @@ func TestScript(t *testing.T) {
 	}
 }
 
+// Every character of Devanagari is said in Kokoro's symbols, alone and behind a letter, or
+// refused.
+func TestDevanagari(t *testing.T) {
+	for r := rune(0x900); r < 0x980; r++ {
+		for _, text := range []string{string(r), "क" + string(r), "क" + string(r) + "न"} {
+			tokens, err := lang.Find("hi").Read(t.Context(), text, lang.Reading{})
+			if err != nil && (!errors.Is(err, lang.ErrScript) || !strings.Contains(err.Error(), "no letter of Hindi")) {
+				t.Errorf("%q: %v", text, err)
+			}
+			check(t, text, tokens)
+		}
+	}
+}
+
 func TestCode(t *testing.T) {
-	for tag, want := range map[string]string{"es": "es", "es-MX": "es", "ES_es": "es", "e": "es", "en": "en-us", "en-GB": "en-gb", "en-AU": "en-us", "b": "en-gb", "a": "en-us", "": "", "xx": "", "pt-PT": "", "zh-CN": "", "english": ""} {
+	for tag, want := range map[string]string{"es": "es", "es-MX": "es", "ES_es": "es", "e": "es", "en": "en-us", "en-GB": "en-gb", "en-AU": "en-us", "b": "en-gb", "a": "en-us", "": "", "xx": "", "pt-PT": "", "zh-CN": "", "english": "", "hi": "hi", "hi-IN": "hi", "h": "hi", "ja": ""} {
 		got, ok := lang.Code(tag)
 		if ok != (want != "") || ok && got != want {
 			t.Errorf("%q: got %q, %v, want %q", tag, got, ok, want)
@@ -189,10 +203,10 @@ func TestNumbers(t *testing.T) {
 // Words of any length are read in time linear in it.
 func TestLongWords(t *testing.T) {
 	for _, l := range lang.Languages {
-		for _, piece := range []string{"a", "b", "é", "1", "-", "'", "1.", "(", "ña", "I"} {
+		for _, piece := range []string{"a", "b", "é", "1", "-", "'", "1.", "(", "ña", "I", "क", "क्", "कं", "ज्ञा"} {
 			text := strings.Repeat(piece, 100_000/len(piece))
 			tokens, err := l.Read(t.Context(), text, lang.Reading{})
-			if err != nil {
+			if err != nil && !errors.Is(err, lang.ErrScript) {
 				t.Fatal(err)
 			}
 			check(t, text, tokens)
@@ -201,7 +215,7 @@ func TestLongWords(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"El 3 de mayo de 1998, a las 15:30: 1.234,56 € (¡5 %!)", "l'eau d'aujourd'hui", "perché c'è", "não são às 10h", "नमस्ते १२३", "XIV 1/2 +34 600 123 456", "[a](/b/) <break time=\"1s\"/>"} {
+	for _, s := range []string{"El 3 de mayo de 1998, a las 15:30: 1.234,56 € (¡5 %!)", "l'eau d'aujourd'hui", "perché c'è", "não são às 10h", "नमस्ते १२३", "₹1,50,000 का ५० % 21वीं सदी, आर.के. ज्ञान दु:ख TV 10:30 बजे", "क़ड़ँः्ा\u200dऽॐ", "XIV 1/2 +34 600 123 456", "[a](/b/) <break time=\"1s\"/>"} {
 		for i := range lang.Languages {
 			f.Add(s, uint8(i))
 		}

@@ -16,14 +16,22 @@ type vocabulary struct {
 	cardinal func(n int64, feminine bool) []string
 	ordinal  func(n int64, feminine bool) []string // nil: it has none for n
 	endings  map[string]bool                       // of ordinals in figures, "º": whether they are feminine
+	rank     func(n int64, ending string) []string // in place of ordinal where more than the gender of an ending matters
+	year     func(n int64) []string                // four digits that are said as a year; nil: they are not
+	english  bool                                  // a point before a fraction and commas in thousands; else the other way round
 	point    string                                // between a number and its fraction
 	fraction int                                   // digits of a fraction that are said as a number
 	to       string                                // between the ends of a range
 	over     string                                // of a fraction: "sobre"
 	halves   map[string]string                     // fractions with names: "1/2"
+	mixed    func(n int64, part string) []string   // a number with a fraction, or nil
 	months   []string
 	date     func(v *vocabulary, d, m, y int64) []string
 	clock    func(v *vocabulary, h, m int64) []string
+	oclock   string                            // a word behind a time that clock says itself
+	phones   string                            // telephone numbers that nothing marks; alternatives, each before a |
+	marks    string                            // of money, beside the signs; alternatives, each behind a |
+	dotted   func(text string) ([]string, int) // initials and the like: what is said of how many bytes
 	money    map[string]currency
 	cents    string // between the whole and the cents; may be ""
 	of       string // between millions and what they are of: "de"
@@ -106,7 +114,12 @@ func (v *vocabulary) digitByDigit(n string) []string {
 
 // number says a numeral.
 func (v *vocabulary) number(s string, feminine bool) []string {
-	whole, fraction := parts(s)
+	if v.year != nil && len(s) == 4 && digitsOf(s) == s {
+		if out := v.year(atoi(s)); out != nil {
+			return out
+		}
+	}
+	whole, fraction := v.parts(s)
 	out := v.whole(whole, feminine && fraction == "")
 	if fraction == "" {
 		return out
@@ -119,7 +132,11 @@ func (v *vocabulary) number(s string, feminine bool) []string {
 }
 
 // parts splits a numeral at the sign before its fraction.
-func parts(s string) (whole, fraction string) {
+func (v *vocabulary) parts(s string) (whole, fraction string) {
+	if v.english {
+		whole, fraction, _ = strings.Cut(s, ".")
+		return digitsOf(whole), fraction
+	}
 	if k := strings.LastIndexAny(s, ",."); k >= 0 {
 		if s[k] == ',' && !(strings.Count(s, ",") > 1) || s[k] == '.' && (strings.Contains(s, ",") || len(s)-k != 4) && strings.Count(s, ".") == 1 {
 			return digitsOf(s[:k]), s[k+1:]
@@ -159,10 +176,10 @@ func (v *vocabulary) price(sign, amount, scale, mark string) []string {
 	if !ok {
 		return nil
 	}
-	whole, fraction := parts(amount)
+	whole, fraction := v.parts(amount)
 	switch {
 	case scale != "":
-		out := join(v.negative(sign), v.counted(amount, false), strings.Fields(scale))
+		out := join(v.negative(sign), v.counted(amount, false), strings.Fields(norm.NFC.String(scale)))
 		name := strings.Fields(c.whole.many)
 		if v.ofVowel != "" && strings.ContainsRune("aeiouyé", firstRune(name[0])) {
 			name[0] = v.ofVowel + name[0]
@@ -230,6 +247,11 @@ func (v *vocabulary) telephone(s string) []string {
 // part says a fraction, mixed or not.
 func (v *vocabulary) part(whole, n, d string) []string {
 	var out []string
+	if whole != "" && v.mixed != nil {
+		if out = v.mixed(atoi(whole), n+"/"+d); out != nil {
+			return out
+		}
+	}
 	if whole != "" {
 		out = append(v.whole(whole, false), v.and)
 	}

@@ -11,11 +11,13 @@ import (
 )
 
 // Numbers as they are written: with points or spaces between thousands and a comma
-// before the fraction, with a point before it, and in the English way.
+// before the fraction, with a point before it, and in the English way. In the English way
+// only, and with commas as in India: 1,23,456.
 const (
-	numeral = `(?:\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:[.\x{a0}\x{202f}\x{2009} ]\d{3})+(?:,\d+)?|\d+(?:[,.]\d+)?)`
-	gap     = `[ \x{a0}\x{202f}]?`
-	minus   = `[-−]?`
+	numeral        = `(?:\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:[.\x{a0}\x{202f}\x{2009} ]\d{3})+(?:,\d+)?|\d+(?:[,.]\d+)?)`
+	numeralEnglish = `(?:\d{1,3}(?:,\d{2,3})+(?:\.\d+)?|\d+(?:\.\d+)?)`
+	gap            = `[ \x{a0}\x{202f}]?`
+	minus          = `[-−]?`
 )
 
 // ready returns a vocabulary with its patterns, which are compiled when they are first used.
@@ -29,10 +31,21 @@ func ready(v *vocabulary) *vocabulary {
 func (v *vocabulary) build() func() []pattern {
 	return sync.OnceValue(func() []pattern {
 		months := strings.Join(v.months, "|")
+		numeral, oclock := numeral, `h\b`
+		if v.english {
+			numeral = numeralEnglish
+		}
+		if v.oclock != "" {
+			oclock = v.oclock
+		}
 		at := func(expression string, say func(s *scanner, m []string) []string) pattern {
 			return pattern{regexp.MustCompile(`^(?:` + expression + `)`), say}
 		}
-		return []pattern{
+		var marked []pattern // times with a point, which only the word behind them shows to be some
+		if v.oclock != "" {
+			marked = append(marked, at(`([01]?\d|2[0-4])\.([0-5]\d) (?:`+v.oclock+`)`, func(s *scanner, m []string) []string { return v.time(m[1], m[2]) }))
+		}
+		return append(marked,
 			at(`(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::\d{2})?Z?)?`, func(s *scanner, m []string) []string {
 				d := v.day(m[3], m[2], m[1])
 				if d != nil && m[4] != "" {
@@ -44,9 +57,9 @@ func (v *vocabulary) build() func() []pattern {
 			at(`1(?:º|°|\.º|er|o)?( de)? (`+months+`)`, func(s *scanner, m []string) []string {
 				return append(append(v.first(), strings.Fields(m[1])...), m[2])
 			}),
-			at(`([01]?\d|2[0-4])(?:[:h]| h )([0-5]\d)(?::[0-5]\d)?(?:`+gap+`h\b)?`, func(s *scanner, m []string) []string { return v.time(m[1], m[2]) }),
-			at(`(`+minus+`)(R\$|US\$|[€$£¥₹])`+gap+`(`+numeral+`)(?: (`+v.scales+`))?`, func(s *scanner, m []string) []string { return v.price(m[1], m[3], m[4], m[2]) }),
-			at(`(`+minus+`)(`+numeral+`)(?: (`+v.scales+`)(?: (?:de|di|d['’]))?)?`+gap+`(R\$|US\$|[€$£¥₹]|EUR|USD|GBP|BRL|CHF|INR)`, func(s *scanner, m []string) []string { return v.price(m[1], m[2], m[3], m[4]) }),
+			at(`([01]?\d|2[0-4])(?:[:h]| h )([0-5]\d)(?::[0-5]\d)?(?:`+gap+`(?:`+oclock+`))?`, func(s *scanner, m []string) []string { return v.time(m[1], m[2]) }),
+			at(`(`+minus+`)(R\$|US\$|[€$£¥₹]`+v.marks+`)`+gap+`(`+numeral+`)(?: (`+v.scales+`))?(?:/-)?`, func(s *scanner, m []string) []string { return v.price(m[1], m[3], m[4], m[2]) }),
+			at(`(`+minus+`)(`+numeral+`)(?: (`+v.scales+`)(?: (?:de|di|d['’]))?)?`+gap+`(R\$|US\$|[€$£¥₹]|EUR|USD|GBP|BRL|CHF|INR`+v.marks+`)`, func(s *scanner, m []string) []string { return v.price(m[1], m[2], m[3], m[4]) }),
 			at(`(`+minus+`)(`+numeral+`)`+gap+`([%‰])`, func(s *scanner, m []string) []string {
 				return join(v.negative(m[1]), v.number(m[2], false), strings.Fields(v.signs[firstRune(m[3])]))
 			}),
@@ -55,13 +68,16 @@ func (v *vocabulary) build() func() []pattern {
 				if n == 0 {
 					return nil
 				}
+				if v.rank != nil {
+					return v.rank(n, m[2])
+				}
 				return v.ordinal(n, v.endings[m[2]])
 			}),
 			at(`(`+minus+`)(`+numeral+`)`+gap+`(`+alternatives(v.units)+`)`, func(s *scanner, m []string) []string {
 				u := v.units[m[3]]
 				return join(v.negative(m[1]), v.quantity(m[2], u))
 			}),
-			at(`\+?\d{1,3}(?:[ .-]\d{2,4}){2,5}|\+\d{6,15}|0\d(?: \d\d){4}|\d{5}-\d{4}`, func(s *scanner, m []string) []string {
+			at(v.phones+`\+\d{1,3}(?:[ -]\d{3,5}){2}|\+?\d{1,3}(?:[ .-]\d{2,4}){2,5}|\+\d{6,15}|0\d(?: \d\d){4}|\d{5}-\d{4}`, func(s *scanner, m []string) []string {
 				if thousands.MatchString(m[0]) {
 					return nil
 				}
@@ -87,7 +103,7 @@ func (v *vocabulary) build() func() []pattern {
 			at(`(`+minus+`)(`+numeral+`)`, func(s *scanner, m []string) []string {
 				return join(v.negative(m[1]), v.number(m[2], s.nextFeminine(len(m[0]))))
 			}),
-		}
+		)
 	})
 }
 
@@ -112,21 +128,29 @@ func (s *scanner) matched(rest string) bool {
 		return false
 	}
 	r := firstRune(rest)
-	if r >= 0x80 && !strings.ContainsRune("−€£¥₹", r) {
+	if r >= 0x80 && !strings.ContainsRune("−€£¥₹", r) && !devanagariDigit(r) && !(s.marks != "" && r == 'र') {
 		return false
 	}
 	head := rest[:min(len(rest), lookahead)]
+	native := strings.ContainsFunc(head, devanagariDigit)
+	if native {
+		head = strings.Map(western, head)
+	}
 	for _, p := range s.patterns() {
 		m := p.re.FindStringSubmatch(head)
 		if m == nil {
 			continue
 		}
+		n := len(m[0])
+		if native {
+			n = lengthBefore(rest, n)
+		}
 		last, _ := utf8.DecodeLastRuneInString(m[0])
-		if next := firstRune(rest[len(m[0]):]); inWord(next) && (inWord(last) && unicode.IsDigit(next) == unicode.IsDigit(last) || unicode.IsDigit(next)) {
+		if next := firstRune(rest[n:]); inWord(next) && (inWord(last) && unicode.IsDigit(next) == unicode.IsDigit(last) || unicode.IsDigit(next)) {
 			continue // it would end inside a number or a word
 		}
 		if words := p.say(s, m); len(words) > 0 {
-			s.put(words, len(m[0]))
+			s.put(words, n)
 			if unicode.IsLetter(firstRune(s.text[s.i:])) {
 				s.space()
 			}
@@ -134,4 +158,25 @@ func (s *scanner) matched(rest string) bool {
 		}
 	}
 	return false
+}
+
+func devanagariDigit(r rune) bool { return r >= '०' && r <= '९' }
+
+// western returns the digit 0 to 9 of one in Devanagari, and other characters as they are.
+func western(r rune) rune {
+	if devanagariDigit(r) {
+		return r - '०' + '0'
+	}
+	return r
+}
+
+// lengthBefore returns how many bytes of s are n bytes with western digits.
+func lengthBefore(s string, n int) int {
+	for i, r := range s {
+		if n <= 0 {
+			return i
+		}
+		n -= utf8.RuneLen(western(r))
+	}
+	return len(s)
 }

@@ -59,7 +59,7 @@ func (s *scanner) clause(items []item) {
 			if t.Source == g2p.Guess { // English
 				fixed[k] = said[k]
 			}
-			if last := k == len(items)-1; s.weak[t.Text] && !(last && !stressed) {
+			if last := k == len(items)-1 && !s.light; s.weak[t.Text] && !(last && !stressed) {
 				said[k] = plain.Replace(said[k])
 			} else if s.lesser[t.Text] && !last {
 				said[k] = strings.ReplaceAll(said[k], "ˈ", "ˌ")
@@ -70,6 +70,9 @@ func (s *scanner) clause(items []item) {
 		}
 		said[k] = strings.ReplaceAll(said[k], " ", "")
 		stressed = stressed || strings.ContainsRune(said[k], 'ˈ')
+	}
+	if s.light && !stressed {
+		s.raise(items, said, fixed)
 	}
 	for k := 0; s.link != nil && k+1 < len(items); k++ {
 		if fixed[k] == "" && !items[k].spell {
@@ -89,6 +92,20 @@ func (s *scanner) clause(items []item) {
 		if t.shift != 0 && fixed[k] == "" {
 			t.Phonemes = restress(t.Phonemes, t.shift)
 		}
+	}
+}
+
+// raise gives the last of words that have but a secondary stress its own one, or the
+// last word.
+func (s *scanner) raise(items []item, said, fixed []string) {
+	at := -1
+	for k := range items {
+		if fixed[k] == "" && (at < 0 || s.lesser[items[k].Text] || s.weak[items[at].Text]) {
+			at = k
+		}
+	}
+	if at >= 0 && !items[at].spell {
+		said[at], _ = s.pronounce(strings.ToLower(items[at].Text))
 	}
 }
 

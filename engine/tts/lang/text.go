@@ -146,8 +146,18 @@ func (s *scanner) word(rest string) error {
 	if k == 0 { // letters of another script
 		return s.foreign(rest)
 	}
-	w := norm.NFC.String(rest[:k])
+	w := norm.NFC.String(typed.Replace(rest[:k]))
 	low := strings.ToLower(w)
+	if s.dotted != nil && strings.Contains(rest[:min(len(rest), lookahead)], ".") {
+		if words, n := s.dotted(rest[:min(len(rest), lookahead)]); n > 0 {
+			s.put(words, n)
+			if endsSentence(rest[n:], false) && strings.HasSuffix(rest[:n], ".") {
+				s.stop()
+			}
+			s.space()
+			return nil
+		}
+	}
 	if after := rest[k:]; strings.HasPrefix(after, ".") {
 		if words := s.abbreviations[low+"."]; words != "" {
 			k++
@@ -224,7 +234,7 @@ func (s *scanner) foreign(rest string) error {
 			script = name
 		}
 	}
-	if script == "Latin" {
+	if script == "Latin" || s.scriptOf != nil && unicode.Is(s.scriptOf, r) {
 		return fmt.Errorf("%w: %q, at byte %d, is no letter of %s; leave it out, or write it in those", ErrScript, r, s.i, s.Name)
 	}
 	k := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.Is(unicode.M, r) })
@@ -245,12 +255,9 @@ func (l *Language) script() string {
 // reads reports whether a letter can be read: one of the language's, or one that is made
 // of a Latin one.
 func (l *Language) reads(r rune) bool {
-	if r < 0x80 || strings.ContainsRune(l.own, r) || l.scriptOf != nil && unicode.Is(l.scriptOf, r) {
-		return true
-	}
 	low := unicode.ToLower(r)
 	base, _ := decompose(low)
-	return strings.ContainsRune(l.own, low) || folds[low] != "" || base >= 'a' && base <= 'z'
+	return r < 0x80 || strings.ContainsRune(l.own, low) || strings.ContainsRune(l.own, base) || folds[low] != "" || base >= 'a' && base <= 'z'
 }
 
 // wordLen is the length of the run of letters s begins with, with apostrophes inside it.
@@ -261,6 +268,8 @@ func (l *Language) wordLen(s string) int {
 		r, n := utf8.DecodeRuneInString(s[k:])
 		switch {
 		case unicode.IsLetter(r) && l.reads(r) && unicode.Is(unicode.Latin, r) == latin, unicode.Is(unicode.M, r) && k > 0:
+		case r == ':' && l.visarga[s[:k]] && unicode.Is(l.scriptOf, firstRune(s[k+n:])):
+		case (r == '\u200c' || r == '\u200d') && k > 0 && l.scriptOf != nil:
 		case (r == '\'' || r == '’') && k > 0 && unicode.IsLetter(firstRune(s[k+n:])) && l.elides:
 		default:
 			return k
@@ -269,6 +278,10 @@ func (l *Language) wordLen(s string) int {
 	}
 	return k
 }
+
+// typed writes a word as Unicode has it: joiners, which shape letters only, are left out, a
+// colon in a word stands for a visarga, and the dot of a letter stands before its vowel.
+var typed = strings.NewReplacer("\u200c", "", "\u200d", "", ":", "ः", "ा़", "़ा", "ि़", "़ि", "ी़", "़ी", "ु़", "़ु", "ू़", "़ू", "े़", "़े", "ै़", "़ै", "ो़", "़ो", "ौ़", "़ौ", "ं़", "़ं", "ँ़", "़ँ")
 
 func firstRune(s string) rune {
 	r, n := utf8.DecodeRuneInString(s)
@@ -279,7 +292,9 @@ func firstRune(s string) rune {
 }
 
 // inWord reports whether what follows r is inside a word.
-func inWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+func inWord(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r))
+}
 
 // own reads what the user's lexicons have at this place.
 func (s *scanner) own(rest string) (bool, error) {
@@ -399,7 +414,8 @@ func endsSentence(rest string, may bool) bool {
 }
 
 func allCapitals(text string) bool {
-	return strings.Contains(strings.TrimSpace(text), " ") && text == strings.ToUpper(text) && text != strings.ToLower(text)
+	caseless := func(r rune) bool { return unicode.Is(unicode.Lo, r) }
+	return strings.Contains(strings.TrimSpace(text), " ") && text == strings.ToUpper(text) && text != strings.ToLower(text) && !strings.ContainsFunc(text, caseless)
 }
 
 // punctuation is what marks are in Kokoro's symbols.

@@ -16,6 +16,18 @@ type request struct {
 	hides bool // thinking is not shown, only that there was some
 }
 
+// others are fields of chats that would change the reply, whose place is another or that there
+// is none for.
+var others = []ask.Other{
+	{Name: "stop", Off: ask.Empty, Instead: "send stop_sequences"},
+	{Name: "max_completion_tokens", Instead: "send max_tokens"},
+	{Name: "reasoning_effort", Instead: "send output_config.effort"},
+	{Name: "response_format", Instead: "send output_config.format with a schema"},
+	{Name: "n", Off: 1.0, Instead: "a message is one: send several requests"},
+	{Name: "logprobs", Off: false}, {Name: "presence_penalty", Off: 0.0}, {Name: "frequency_penalty", Off: 0.0}, {Name: "logit_bias", Off: ask.Empty},
+	{Name: "functions", Instead: "send tools"}, {Name: "function_call", Instead: "send tool_choice"},
+}
+
 // readRequest reads every field. What a reply must not silently lack is refused.
 func (a api) readRequest(c *server.Call, o *body.Object) (*request, error) {
 	r := &request{}
@@ -37,6 +49,7 @@ func (a api) readRequest(c *server.Call, o *body.Object) (*request, error) {
 	r.Sampling.Seed = ask.Seed(o)
 	r.Sampling.KeepAlive = body.KeepAlive(o)
 	r.Sampling.Constraint = readForm(o)
+	ask.RefuseOthers(o, others)
 	// Known, and without effect here.
 	o.Ignore("metadata", "service_tier", "cache_control", "context_management", "betas", "inference_geo", "speed")
 	return r, a.Finish(c, o)
@@ -62,11 +75,7 @@ func (a api) readPrompt(o *body.Object, r *request) {
 		t.Effort(out.OneOf("effort", server.ReasoningEfforts()...))
 	}
 	r.Budget = t.Apply(a.Options.ReasoningBudgets, &r.Prompt)
-	for _, name := range []string{"mcp_servers", "container"} {
-		if v, ok := o.Get(name); ok && string(v.Raw) != "[]" {
-			o.Refuse(engine.CodeUnsupportedParam, name, "%s is not supported; leave it out", name)
-		}
-	}
+	ask.RefuseOthers(o, []ask.Other{{Name: "mcp_servers", Off: ask.Empty}, {Name: "container", Off: ask.Empty}})
 }
 
 // readForm reads the form that is demanded of a reply, in the field for it and in the one

@@ -38,6 +38,7 @@ type Sampling struct {
 // ReadSampling reads what dialects of OpenAI's say alike about how a reply is drawn. The
 // limit on tokens, n and the form are the endpoint's own.
 func ReadSampling(o *body.Object) Sampling {
+	RefuseOthers(o, otherSampling)
 	s := Sampling{
 		MinTokens:     int(o.Integer("min_tokens", 0, 0, math.MaxInt32)),
 		IgnoreEOS:     o.Boolean("ignore_eos", false),
@@ -205,21 +206,6 @@ func biasPairs(v body.Value) map[token.ID]float32 {
 		out[id] = float32(parts[1].Number(-100, 100))
 	}
 	return out
-}
-
-// A Draw is a way to draw a token that there is not here, and what switches it off.
-type Draw struct {
-	Name string
-	Off  float64
-}
-
-// RefuseDraws refuses those that are on.
-func RefuseDraws(o *body.Object, draws []Draw) {
-	for _, d := range draws {
-		if v, ok := o.Get(d.Name); ok && v.Number(-math.MaxFloat64, math.MaxFloat64) != d.Off {
-			v.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s is not supported; leave it out, or set it to %v", v.Path(), d.Off)
-		}
-	}
 }
 
 // What a request may stop at.

@@ -11,6 +11,7 @@ import (
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
+	"quern/httpapi/transcript"
 )
 
 // aheadSeconds is how much sound of a request is decoded before it is listened to.
@@ -20,7 +21,7 @@ const aheadSeconds = 30
 // listens to it.
 type Arrival struct {
 	Feed *live.Feed
-	u    *upload
+	u    *transcript.Sound
 	c    *server.Call
 	stop context.CancelCauseFunc
 }
@@ -30,7 +31,7 @@ type Arrival struct {
 // calls End.
 func Arrive(ctx context.Context, a *server.API, c *server.Call, f *body.Form, r *engine.TranscribeRequest) (context.Context, *Arrival) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	v := &Arrival{live.NewFeed(aheadSeconds * engine.HearingRate), r.Source.(*upload), c, cancel}
+	v := &Arrival{live.NewFeed(aheadSeconds * engine.HearingRate), r.Source.(*transcript.Sound), c, cancel}
 	c.ReadBeside(func() {
 		err := v.read(ctx, f)
 		if e := (*codecs.Error)(nil); err != nil && !errors.As(err, &e) {
@@ -69,7 +70,7 @@ func (v *Arrival) read(ctx context.Context, f *body.Form) (err error) {
 func (v *Arrival) Source(ctx context.Context) engine.Source { return arriving{v.Feed.Source(ctx), v.u} }
 
 // Warnings are those of the sound, after it was heard.
-func (v *Arrival) Warnings(heard bool) []string { return v.u.warnings(heard) }
+func (v *Arrival) Warnings(heard bool) []string { return v.u.Warnings(heard) }
 
 // End ends the reading: nobody listens any more.
 func (v *Arrival) End() { v.stop(context.Canceled) }
@@ -77,7 +78,7 @@ func (v *Arrival) End() { v.stop(context.Canceled) }
 // arriving is the source of an arrival.
 type arriving struct {
 	engine.Source
-	u *upload
+	u *transcript.Sound
 }
 
-func (s arriving) warnings(heard bool) []string { return s.u.warnings(heard) }
+func (s arriving) Warnings(heard bool) []string { return s.u.Warnings(heard) }

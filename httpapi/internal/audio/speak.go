@@ -21,13 +21,13 @@ import (
 // MinSpeed and MaxSpeed are the tempo clients may ask for.
 const MinSpeed, MaxSpeed = 0.5, 2.0
 
-// StartSpeech finds and loads the model and checks the voice, so that whatever
+// StartSpeech finds and loads the model and checks the voice and its language, so that whatever
 // is wrong with them has a status of its own.
 func StartSpeech(a *server.API, c *server.Call, model string, r *engine.SpeakRequest) error {
 	if _, err := a.Prepare(c, model, engine.KindSpeech); err != nil {
 		return err
 	}
-	return c.Lease.CheckVoice(r.Voice)
+	return c.Lease.CheckVoice(r.Voice, r.Language)
 }
 
 // SpeakSound answers with the bytes of one audio file: as they are made, or in

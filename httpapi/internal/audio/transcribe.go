@@ -16,7 +16,7 @@ import (
 // StartTranscription makes the model ready and finds out what the upload is.
 func StartTranscription(a *server.API, c *server.Call, model string, r *engine.TranscribeRequest, file io.Reader, layout codecs.Raw) (err error) {
 	if _, err = a.Prepare(c, model, engine.KindTranscription); err == nil {
-		var u *upload
+		var u *transcript.Sound
 		if u, err = openUpload(file, layout); err == nil {
 			r.Source = u
 		}
@@ -65,8 +65,8 @@ func Hear(ctx context.Context, a *server.API, l engine.Lease, r engine.Transcrib
 		who = &r.Diarize.Speakers
 	}
 	t := transcript.New(segments, info, who)
-	if u, ok := r.Source.(interface{ warnings(bool) []string }); ok {
-		t.Warnings = u.warnings(t.Text != "")
+	if u, ok := r.Source.(interface{ Warnings(bool) []string }); ok {
+		t.Warnings = u.Warnings(t.Text != "")
 	}
 	return t, nil
 }

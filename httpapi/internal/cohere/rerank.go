@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"quern/engine"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/reqlog"
@@ -27,6 +28,14 @@ func Routes(s *server.API) []server.Route {
 
 // maxRerankDocuments bounds the documents of a request.
 const maxRerankDocuments = 2048
+
+// others are fields of Cohere's first version, Jina's and vLLM's that there is nothing for.
+var others = []ask.Other{
+	{Name: "rank_fields", Off: ask.Empty, Instead: "send what is ranked as text"},
+	{Name: "return_embeddings", Off: false},
+	{Name: "truncate_prompt_tokens", Off: -1.0, Instead: "send max_tokens_per_doc"},
+	{Name: "use_activation", Off: true}, {Name: "activation", Off: true}, {Name: "softmax", Off: true},
+}
 
 // A rerankResult is a document's place in the order.
 type rerankResult struct {
@@ -102,7 +111,11 @@ func (a api) rank(c *server.Call, o *body.Object) (*ranking, error) {
 	top := int(o.Integer("top_n", math.MaxInt32, 1, math.MaxInt32))
 	whole := o.Boolean("return_documents", false) // results carry their documents
 	r.KeepAlive = body.KeepAlive(o)
-	o.Ignore("user", "priority")
+	ask.RefuseOthers(o, others)
+	if o.Has("max_chunks_per_doc") {
+		c.Warn("max_chunks_per_doc has no effect: documents are not split, and are cut to what the model reads")
+	}
+	o.Ignore("user", "priority", "request_id")
 	if err := a.Finish(c, o); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package eleven
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 
 	"quern/engine"
@@ -20,13 +22,20 @@ func vendorStatus(e *fault.Error) int {
 	return e.Status
 }
 
+// params are fields of ours that the vendor calls otherwise.
+var params = map[string]string{"input": "text", "voice": "voice_id", "lang_code": "language_code"}
+
+// addressed are the fields that stand in the address.
+var addressed = []string{"voice_id", "output_format", "enable_logging", "optimize_streaming_latency"}
+
 // Fail is a failure as the vendor spells it.
 func Fail(e *fault.Error, r *http.Request) (status int, body any) {
 	if status = vendorStatus(e); status != http.StatusUnprocessableEntity {
 		return status, map[string]any{"detail": map[string]string{"status": string(e.Code), "message": e.Message}}
 	}
+	param := cmp.Or(params[e.Param], e.Param)
 	from := "body"
-	if r.Method == http.MethodGet {
+	if r.Method == http.MethodGet || slices.Contains(addressed, param) {
 		from = "query"
 	}
 	kind := "value_error"
@@ -34,8 +43,8 @@ func Fail(e *fault.Error, r *http.Request) (status int, body any) {
 		kind = "missing"
 	}
 	loc := []string{from}
-	if e.Param != "" {
-		loc = append(loc, strings.Split(e.Param, ".")...)
+	if param != "" {
+		loc = append(loc, strings.Split(param, ".")...)
 	}
 	return status, map[string]any{"detail": []map[string]any{{"type": kind, "loc": loc, "msg": e.Message}}}
 }

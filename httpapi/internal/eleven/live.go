@@ -117,18 +117,7 @@ func (l *live) enter() error {
 	if err != nil {
 		return err
 	}
-	if l.in.Language != "" {
-		if _, err = l.api.Options.Engine.Phonemize(l.c.R.Context(), engine.PhonemizeRequest{Text: "a", Language: l.in.Language}); err != nil {
-			leave()
-			err = fault.Classify(l.c.R.Context(), err)
-			var e *fault.Error
-			if errors.As(err, &e) {
-				e.Param = "language_code"
-			}
-			return err
-		}
-	}
-	if err := audio.StartSpeech(l.api.API, l.c, "", &l.in.SpeakRequest); err != nil {
+	if err := audio.StartSpeech(l.api.API, l.c, l.api.Ours(l.in.model, engine.KindSpeech), &l.in.SpeakRequest); err != nil {
 		leave()
 		return err
 	}

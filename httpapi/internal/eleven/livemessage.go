@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"quern/engine"
-	"quern/httpapi/internal/audio"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
@@ -47,12 +46,7 @@ func (a api) readLiveMessage(c *server.Call, b []byte, multi bool) (*liveMessage
 	}
 	m.flush = o.Boolean("flush", false)
 	m.key = cmp.Or(o.Str("xi_api_key"), o.Str("xi-api-key"), bearer(o.Str("authorization")))
-	if s := o.Object("voice_settings"); s != nil {
-		if v := s.Number("speed", 0, 100); v != nil {
-			m.speed = new(min(max(float64(*v), audio.MinSpeed), audio.MaxSpeed))
-		}
-		s.Ignore("stability", "similarity_boost", "style", "use_speaker_boost")
-	}
+	m.speed = readSettings(o)
 	for _, name := range []string{"generation_config", "generator_config"} {
 		if s := o.Object(name); s != nil {
 			if v, ok := s.Get("chunk_length_schedule"); ok && v.Count(mostSchedule) > 0 {
@@ -63,9 +57,7 @@ func (a api) readLiveMessage(c *server.Call, b []byte, multi bool) (*liveMessage
 			}
 		}
 	}
-	if v, ok := o.Get("pronunciation_dictionary_locators"); ok && v.Count(1000) > 0 {
-		v.Refuse(engine.CodeInvalidValue, v.Path(), "%s: no dictionaries are stored here; send SSML with enable_ssml_parsing, or set models[].lexicon of the server", v.Path())
-	}
+	readDictionaries(o, "send SSML with enable_ssml_parsing")
 	if multi {
 		m.context = cmp.Or(o.Str("context_id"), o.Str("contextId"))
 		m.closeContext, m.close = o.Boolean("close_context", false), o.Boolean("close_socket", false)

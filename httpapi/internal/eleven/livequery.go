@@ -1,7 +1,6 @@
 package eleven
 
 import (
-	"net/url"
 	"strings"
 	"time"
 
@@ -21,6 +20,7 @@ const (
 // A liveQuery is what the address of …/stream-input says.
 type liveQuery struct {
 	engine.SpeakRequest
+	model  string
 	format *audio.Sound
 	idle   time.Duration
 	auto   bool // text is spoken clause by clause
@@ -39,29 +39,19 @@ func readLiveQuery(c *server.Call) (*liveQuery, error) {
 	in.idle = time.Duration(q.Number("inactivity_timeout", liveIdle, 1, mostLiveIdle)) * time.Second
 	in.Seed = uint64(q.Number("seed", 0, 0, 1<<32-1))
 	in.key = strings.TrimSpace(strings.TrimPrefix(q.Values.Get("authorization"), "Bearer "))
-	// Every message has its times, nothing is logged, and there is one latency: the least.
-	q.Boolean("sync_alignment")
-	q.OneOf("enable_logging", "true", "false", "1", "0")
-	q.OneOf("optimize_streaming_latency", "0", "1", "2", "3", "4")
+	in.model = q.Values.Get("model_id")
+	readUsual(&q)
+	q.Boolean("sync_alignment") // every message has its times
+	for _, u := range unabled {
+		u.inQuery(&q)
+	}
+	if q.Err == nil && q.Values.Get("single_use_token") != "" {
+		q.Err = fault.New(engine.CodeUnsupportedParam, "single_use_token", "single_use_token is not supported: no such tokens are made here; send xi-api-key")
+	}
+	in.Language = q.Values.Get("language_code")
 	if q.Err != nil {
 		return nil, q.Err
 	}
-	if q.Values.Get("apply_text_normalization") == "off" {
-		return nil, refuseQuery("apply_text_normalization", "apply_text_normalization=off is not supported: numbers and abbreviations are always read as words; leave it out")
-	}
-	q.OneOf("apply_text_normalization", "auto", "on")
-	for name, why := range map[string]string{
-		"single_use_token": "single_use_token is not supported: no such tokens are made here; send xi-api-key",
-		"use_pvc_as_ivc":   "use_pvc_as_ivc is not supported: there are no cloned voices here; leave it out",
-	} {
-		if v := q.Values.Get(name); v != "" && v != "false" {
-			return nil, refuseQuery(name, why)
-		}
-	}
-	if q.Err != nil {
-		return nil, q.Err
-	}
-	in.Language = languageOf(q.Values)
 	name := q.Values.Get("output_format")
 	if full, ok := liveFormats[name]; ok {
 		name = full
@@ -71,16 +61,4 @@ func readLiveQuery(c *server.Call) (*liveQuery, error) {
 		return nil, fault.New(fault.CodeOutputFormat, "output_format", "output_format %.60q is not offered here; ask for mp3_44100_128, pcm_24000, ulaw_8000, opus_48000_64 or another of the vendor's names", name)
 	}
 	return in, nil
-}
-
-func refuseQuery(name, why string) error {
-	return fault.New(engine.CodeUnsupportedParam, name, "%s", why)
-}
-
-// languageOf is language_code; "en" is the voice's own English.
-func languageOf(q url.Values) string {
-	if code := strings.ToLower(q.Get("language_code")); code != "en" {
-		return code
-	}
-	return ""
 }

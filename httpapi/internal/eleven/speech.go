@@ -16,64 +16,18 @@ import (
 	"quern/httpapi/spool"
 )
 
-// A vendorSpeech is a request for speech, checked.
-type vendorSpeech struct {
-	engine.SpeakRequest
-	format       *audio.Sound
-	streamFormat string
+// start makes ready what answers a request.
+func (a api) start(c *server.Call, r *vendorSpeech) error {
+	return audio.StartSpeech(a.API, c, a.Ours(r.model, engine.KindSpeech), &r.SpeakRequest)
 }
 
-// readVendorSpeech reads a request body and output_format. Problems are told as
-// the vendor does, with status 422.
-func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, error) {
-	r := &vendorSpeech{SpeakRequest: engine.SpeakRequest{Speed: 1, Voice: c.Params.ByName("voice_id")}}
-	if v, ok := o.Need("text"); ok {
-		r.Text = v.Str()
-		audio.CheckText(a.API, v, r.Text)
-		r.SSML = engine.IsSSML(r.Text)
-	}
-	if v, ok := o.Get("pronunciation_dictionary_locators"); ok && v.Count(1000) > 0 {
-		v.Refuse(engine.CodeInvalidValue, v.Path(), "%s: no dictionaries are stored here; write a phoneme into the text as SSML, or set models[].lexicon of the server", v.Path())
-	}
-	if s := o.Object("voice_settings"); s != nil {
-		// The vendor's range is narrower than ours: what lies outside is meant as
-		// an extreme.
-		if v := s.Number("speed", 0, 100); v != nil {
-			r.Speed = min(max(float64(*v), audio.MinSpeed), audio.MaxSpeed)
-		}
-		s.Ignore("stability", "similarity_boost", "style", "use_speaker_boost")
-	}
-	r.Seed = uint64(o.Integer("seed", 0, 0, 1<<53))
-	r.streamFormat = o.OneOf("stream_format", "audio", "sse")
-	r.Language = audio.Language(o, "language_code")
-	o.Ignore("model_id", "previous_text", "next_text",
-		"previous_request_ids", "next_request_ids", "use_pvc_as_ivc", "apply_text_normalization", "apply_language_text_normalization")
-	if err := a.Finish(c, o); err != nil {
-		return nil, err
-	}
-	q := c.R.URL.Query()
-	name := q.Get("output_format")
-	if name == "" {
-		name = vendorFormat
-	}
-	var ok bool
-	if r.format, ok = vendorSound(name); !ok {
-		return nil, fault.New(fault.CodeOutputFormat, "output_format", "output_format %.60q is not offered; ask for mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, opus_48000_64 or another of the vendor's names", name)
-	}
-	if r.streamFormat == "" {
-		r.streamFormat = q.Get("stream_format")
-	}
-	return r, nil
-}
-
-// startVendorSpeech reads a request and makes ready what answers it: the default
-// speech model, whichever of the vendor's was named.
+// startVendorSpeech reads a request and makes ready what answers it.
 func (a api) startVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, error) {
 	r, err := a.readVendorSpeech(c, o)
 	if err != nil {
 		return nil, err
 	}
-	return r, audio.StartSpeech(a.API, c, "", &r.SpeakRequest)
+	return r, a.start(c, r)
 }
 
 // textToSpeech answers POST /v1/text-to-speech/{voice_id}.
@@ -97,7 +51,7 @@ func (a api) streamSpeech(c *server.Call, o *body.Object) error {
 	if events && r.format.Name != "mp3" {
 		return fault.New(fault.CodeOutputFormat, "output_format", "events carry mp3; ask for an mp3 output_format")
 	}
-	if err := audio.StartSpeech(a.API, c, "", &r.SpeakRequest); err != nil {
+	if err := a.start(c, r); err != nil {
 		return err
 	}
 	if events {

@@ -12,8 +12,7 @@ import (
 	"quern/httpapi/transcript"
 )
 
-// vendorTranscription answers POST /v1/speech-to-text in ElevenLabs' shape. Their
-// model names mean the default recogniser.
+// vendorTranscription answers POST /v1/speech-to-text in ElevenLabs' shape.
 func (a api) vendorTranscription(c *server.Call) error {
 	f, err := a.ReadForm(c, "tag_audio_events", "seed", "file_format", "enable_logging")
 	if err != nil {
@@ -32,14 +31,15 @@ func (a api) vendorTranscription(c *server.Call) error {
 	r.Keywords = f.Values("keyterms")
 	granularity := f.OneOf("timestamps_granularity", "none", "word", "character")
 	file, layout := f.File(), audio.ReadLayout(f)
-	if f.Str("model_id") == "" {
+	named := f.Str("model_id")
+	if named == "" {
 		f.Missing("model_id")
 	}
 	readSpeakers(f, &r)
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}
-	if err := audio.StartTranscription(a.API, c, "", &r, file, layout); err != nil {
+	if err := audio.StartTranscription(a.API, c, a.Ours(named, engine.KindTranscription), &r, file, layout); err != nil {
 		return err
 	}
 	if err := audio.CheckDiarize(c, r.Diarize, "diarize"); err != nil {

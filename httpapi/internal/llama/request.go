@@ -27,9 +27,8 @@ type request struct {
 	fields   []string      // of the answer; nil is all
 }
 
-// otherDraws are ways to draw a token that there are not here.
-var otherDraws = []ask.Draw{{Name: "mirostat", Off: 0}, {Name: "tfs_z", Off: 1}, {Name: "dry_multiplier", Off: 0}, {Name: "xtc_probability", Off: 0},
-	{Name: "dynatemp_range", Off: 0}, {Name: "top_n_sigma", Off: -1}, {Name: "n_indent", Off: 0}}
+// others are fields of llama-server's own endpoints that there is nothing for.
+var others = []ask.Other{{Name: "n_indent", Off: 0.0}, {Name: "post_sampling_probs", Off: false}}
 
 // unused are fields without effect here: about slots and caches, which look after
 // themselves, and the shape of draws that are off.
@@ -66,12 +65,7 @@ func (a api) read(c *server.Call, o *body.Object) *request {
 		o.Refuse(engine.CodeInvalidValue, "grammar", "json_schema and grammar both say what form the reply has; send only one of them")
 	}
 	readSamplers(c, o, s)
-	ask.RefuseDraws(o, otherDraws)
-	for _, name := range []string{"lora", "post_sampling_probs", "grammar_lazy", "grammar_triggers"} {
-		if v, ok := o.Get(name); ok && string(v.Raw) != "[]" && string(v.Raw) != "false" {
-			v.Refuse(engine.CodeUnsupportedParam, name, "%s is not supported; leave it out", name)
-		}
-	}
+	ask.RefuseOthers(o, others)
 	for _, name := range []string{"timings_per_token", "return_progress"} {
 		if o.Boolean(name, false) {
 			c.Warn(name + " has no effect: the last chunk tells the timings")

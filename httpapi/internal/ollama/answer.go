@@ -25,7 +25,7 @@ func (a api) readCommon(o *body.Object, r *ask.Chat, more *common) {
 	r.Sampling.Constraint = readFormat(o)
 	r.Budget = readThink(o, a.Options.ReasoningBudgets, &r.Prompt)
 	r.Stream = o.Boolean("stream", true)
-	refuseOwn(o, "logprobs", "top_logprobs")
+	ask.RefuseOthers(o, []ask.Other{{Name: "logprobs", Off: false}, {Name: "top_logprobs", Off: 0.0}})
 	o.Ignore("truncate", "shift", "user")
 }
 
@@ -159,19 +159,23 @@ func (s *spelling) Event(ev turn.Event) error {
 // End implements turn.Spelling.
 func (s *spelling) End() error { return s.out.Event(s.line("", "", nil, s.last(s.reason))) }
 
-// load makes the model of an empty request resident, or, with a keep_alive of 0, releases it.
+// ready loads the model that a name means, or has it leave memory, and returns which it was.
+func (a api) ready(c *server.Call, name string, keep *time.Duration, kinds ...engine.Kind) (reason string, err error) {
+	if keep == nil || *keep != 0 {
+		_, err = a.open(c, name, kinds...)
+		return "load", err
+	}
+	info, err := a.find(name, kinds...)
+	if err == nil {
+		err = a.Options.Engine.Unload(info.ID)
+	}
+	return "unload", err
+}
+
+// load answers a request that says nothing, which only asks for the model to be loaded or to go.
 func (a api) load(c *server.Call, r *ask.Chat, empty any, kinds ...engine.Kind) error {
-	reason := "load"
-	if k := r.Sampling.KeepAlive; k != nil && *k == 0 {
-		info, err := a.find(r.Model, kinds...)
-		if err == nil {
-			err = a.Options.Engine.Unload(info.ID)
-		}
-		if err != nil {
-			return err
-		}
-		reason = "unload"
-	} else if _, err := a.open(c, r.Model, kinds...); err != nil {
+	reason, err := a.ready(c, r.Model, r.Sampling.KeepAlive, kinds...)
+	if err != nil {
 		return err
 	}
 	return a.WriteJSON(c, 200, empty.(chunk).with(head{r.Model, now()}, ended{Done: true, Reason: reason}))

@@ -77,7 +77,7 @@ func readMessages(o *body.Object) []chat.Message {
 func readMessage(o *body.Object) chat.Message {
 	o.Need("role")
 	m := chat.Message{Role: o.OneOf("role", chat.RoleSystem, chat.RoleUser, chat.RoleAssistant, chat.RoleTool), Text: o.Str("content")}
-	refuseOwn(o, "images")
+	ask.RefuseOthers(o, []ask.Other{{Name: "images", Off: ask.Empty}})
 	switch m.Role {
 	case chat.RoleAssistant:
 		m.Reasoning = o.Str("thinking")

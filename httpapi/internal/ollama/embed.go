@@ -21,21 +21,28 @@ func (a api) vectors(c *server.Call, model string, r engine.EmbedRequest) (engin
 	return res, err
 }
 
-// embed answers POST /api/embed.
+// embed answers POST /api/embed. Without a text it only loads the model, or unloads it.
 func (a api) embed(c *server.Call, o *body.Object) error {
 	begin := time.Now()
 	model := readName(o)
 	r := engine.EmbedRequest{
 		Truncate: o.Boolean("truncate", true), Dimensions: int(o.Integer("dimensions", 0, 1, math.MaxInt32)), KeepAlive: body.KeepAlive(o),
 	}
-	if v, ok := o.Need("input"); ok {
+	if v, ok := o.Get("input"); ok && string(v.Raw) != `""` && string(v.Raw) != "[]" {
 		r.Inputs = v.Texts(server.MaxEmbedInputs)
 	}
 	o.Ignore("options")
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}
-	res, err := a.vectors(c, model, r)
+	var res engine.EmbedResult
+	var err error
+	if len(r.Inputs) == 0 {
+		res.Vectors = [][]float32{}
+		_, err = a.ready(c, model, r.KeepAlive, engine.KindEmbedding)
+	} else {
+		res, err = a.vectors(c, model, r)
+	}
 	if err != nil {
 		return err
 	}

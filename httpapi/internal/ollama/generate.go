@@ -20,7 +20,7 @@ func (a api) generate(c *server.Call, o *body.Object) error {
 	raw := o.Boolean("raw", false)
 	template := o.Str("template")
 	suffix := o.Str("suffix")
-	refuseOwn(o, "images", "context")
+	ask.RefuseOthers(o, []ask.Other{{Name: "images", Off: ask.Empty}, {Name: "context", Off: ask.Empty}})
 	a.readCommon(o, r, &more)
 	if raw && (system != "" || template != "") {
 		o.Refuse(engine.CodeInvalidValue, "raw", "raw gives the model the prompt as it is; leave system and template out")

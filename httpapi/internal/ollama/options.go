@@ -13,7 +13,7 @@ var machine = []string{"num_batch", "num_gpu", "main_gpu", "num_thread", "use_mm
 	"num_keep", "penalize_newline", "draft_num_predict", "mirostat_tau", "mirostat_eta"}
 
 // otherDraws are ways to draw a token that there are not here.
-var otherDraws = []ask.Draw{{Name: "mirostat", Off: 0}, {Name: "tfs_z", Off: 1}}
+var otherDraws = []ask.Other{{Name: "mirostat", Off: 0.0}, {Name: "tfs_z", Off: 1.0}}
 
 // readOptions reads the object options into s. It returns the context that is asked for, 0
 // where none is.
@@ -46,7 +46,7 @@ func readOptions(o *body.Object, s *ask.Sampling) (context int) {
 		s.FrequencyPenalty = *x
 	}
 	s.Stop = ask.Stop(p, "stop")
-	ask.RefuseDraws(p, otherDraws)
+	ask.RefuseOthers(p, otherDraws)
 	p.Ignore(machine...)
 	return int(p.Integer("num_ctx", 0, 1, math.MaxInt32))
 }
@@ -80,15 +80,4 @@ func readFormat(o *body.Object) *engine.Constraint {
 		return &engine.Constraint{Form: engine.FormObject, Param: v.Path()}
 	}
 	return nil
-}
-
-// refuseOwn refuses what this server has nothing for, unless it asks for nothing.
-func refuseOwn(o *body.Object, names ...string) {
-	for _, name := range names {
-		switch v, ok := o.Get(name); {
-		case !ok || string(v.Raw) == "[]" || string(v.Raw) == `""` || string(v.Raw) == "false" || string(v.Raw) == "0":
-		default:
-			o.Refuse(engine.CodeUnsupportedParam, name, "%s is not supported; leave it out", name)
-		}
-	}
 }

@@ -41,7 +41,18 @@ func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
 	}
 	r.Prompt.Tools, r.Calls = readTools(o)
 	refuseSound(o)
+	ask.RefuseOthers(o, otherChat)
+	if !o.Boolean("add_generation_prompt", true) && !r.Prompt.Continue {
+		o.Refuse(engine.CodeUnsupportedParam, "add_generation_prompt", "add_generation_prompt: false is not supported: a reply has to begin; leave it out")
+	}
 	return r, a.Finish(c, o)
+}
+
+// otherChat are fields of chats of llama-server and vLLM that there is nothing for.
+var otherChat = []ask.Other{
+	{Name: "echo", Off: false}, {Name: "best_of", Off: 1.0},
+	{Name: "chat_template", Off: ask.Empty, Instead: "a model's template is its file's, or chat_template of the configuration"},
+	{Name: "documents", Off: ask.Empty, Instead: "send their texts in messages"},
 }
 
 // readContinue says whether the reply goes on with the last message: by

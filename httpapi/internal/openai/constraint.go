@@ -35,15 +35,17 @@ var structuredFields = []formField{
 	{"json_object", objectField},
 }
 
-// unsupportedForms are fields that change what a form means; leaving them out would
+// otherForms are fields that change what a form means; leaving them out would
 // give another reply than was asked for.
-var unsupportedForms = []string{"guided_whitespace_pattern", "grammar_lazy", "grammar_triggers",
-	"structural_tag", "whitespace_pattern", "disable_any_whitespace", "disable_additional_properties"}
+var otherForms = []ask.Other{
+	{Name: "guided_whitespace_pattern", Off: ask.Empty}, {Name: "structural_tag", Off: ask.Empty}, {Name: "whitespace_pattern", Off: ask.Empty},
+	{Name: "disable_any_whitespace", Off: false}, {Name: "disable_additional_properties", Off: false},
+}
 
 // readConstraint reads the fields that demand a form of the reply.
 func readConstraint(o *body.Object) *engine.Constraint {
 	o.Ignore("guided_decoding_backend")
-	refuseForms(o)
+	ask.RefuseOthers(o, otherForms)
 	return oneForm(o, formFields)
 }
 
@@ -65,17 +67,6 @@ func oneForm(o *body.Object, fields []formField) *engine.Constraint {
 		}
 	}
 	return out
-}
-
-// refuseForms refuses what cannot be done, unless it is off.
-func refuseForms(o *body.Object) {
-	for _, name := range unsupportedForms {
-		switch v, ok := o.Get(name); {
-		case !ok || string(v.Raw) == "false" || string(v.Raw) == "[]":
-		default:
-			v.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s is not supported; leave it out", v.Path())
-		}
-	}
 }
 
 func responseFormat(o *body.Object, name string) *engine.Constraint {
@@ -152,7 +143,7 @@ func structuredOutputs(o *body.Object, name string) *engine.Constraint {
 		return nil
 	}
 	s.Ignore("disable_fallback")
-	refuseForms(s)
+	ask.RefuseOthers(s, otherForms)
 	c := oneForm(s, structuredFields)
 	if c == nil && o.Ok() {
 		s.Invalid("must have one of json, regex, choice, grammar and json_object")

@@ -32,7 +32,10 @@ func (a api) speech(c *server.Call, o *body.Object) error {
 	r.Language = audio.Language(o, "lang_code", "language")
 	r.Seed = uint64(o.Integer("seed", 0, 0, 1<<53))
 	r.KeepAlive = body.KeepAlive(o)
-	o.Ignore("instructions", "user")
+	if o.Str("instructions") != "" { // OpenAI's tts-1 takes none either
+		c.Warn("instructions has no effect: the voices here take none")
+	}
+	o.Ignore("user")
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}

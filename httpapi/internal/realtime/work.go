@@ -194,7 +194,7 @@ func (r *response) openVoice(ctx context.Context) (engine.Lease, error) {
 	}
 	if voice == "" {
 		voice = usualVoice
-		if l.CheckVoice(voice) != nil {
+		if l.CheckVoice(voice, "") != nil {
 			for _, v := range a.Options.Engine.Voices() {
 				if v.Model == l.Info().ID {
 					voice = v.ID
@@ -203,7 +203,7 @@ func (r *response) openVoice(ctx context.Context) (engine.Lease, error) {
 			}
 		}
 	}
-	if err := l.CheckVoice(voice); err != nil {
+	if err := l.CheckVoice(voice, ""); err != nil {
 		l.Release()
 		return nil, fault.Classify(ctx, err)
 	}

@@ -32,13 +32,25 @@ var includes = []string{
 	"computer_call_output.output.image_url", "code_interpreter_call.outputs",
 }
 
-// refused are fields that would change the reply and that nothing here acts on.
-var refused = []struct{ name, instead string }{
-	{"conversation", "conversations are not kept; go on with previous_response_id, or send the whole input"},
-	{"prompt", "stored prompts are not supported; send instructions and input"},
-	{"moderation", "nothing is moderated; leave it out"},
-	{"context_management", "conversations are not compacted; set truncation to auto, which leaves the oldest turns out"},
+// others are fields that would change the reply and that nothing here acts on, those of chats
+// among them whose place is another.
+var others = []ask.Other{
+	{Name: "conversation", Instead: "conversations are not kept: go on with previous_response_id, or send the whole input"},
+	{Name: "prompt", Instead: "stored prompts are not: send instructions and input"},
+	{Name: "moderation", Instead: "nothing is moderated: leave it out"},
+	{Name: "context_management", Instead: "conversations are not compacted: set truncation to auto, which leaves the oldest turns out"},
+	{Name: "messages", Instead: "send input"},
+	{Name: "max_tokens", Instead: "send max_output_tokens"}, {Name: "max_completion_tokens", Instead: "send max_output_tokens"},
+	{Name: "n", Off: 1.0, Instead: "a response is one: send several requests"},
+	{Name: "logprobs", Off: false, Instead: "send message.output_text.logprobs in include, and top_logprobs"},
+	{Name: "reasoning_effort", Instead: "send reasoning.effort"},
+	{Name: "functions", Instead: "send tools"}, {Name: "function_call", Instead: "send tool_choice"},
+	{Name: "response_format", Instead: inText}, {Name: "json_schema", Instead: inText}, {Name: "guided_json", Instead: inText},
+	{Name: "grammar", Instead: inText}, {Name: "guided_grammar", Instead: inText}, {Name: "regex", Instead: inText},
+	{Name: "guided_regex", Instead: inText}, {Name: "guided_choice", Instead: inText}, {Name: "structured_outputs", Instead: inText},
 }
+
+const inText = "the form of a response is said by text.format, a JSON Schema or any object"
 
 // read reads every field. What a reply must not silently lack is refused.
 func (a *api) read(c *server.Call, o *body.Object) (*request, error) {
@@ -50,11 +62,7 @@ func (a *api) read(c *server.Call, o *body.Object) (*request, error) {
 	shown := &r.object
 	r.Model = o.Str("model")
 	shown.Model = r.Model
-	for _, f := range refused {
-		if o.Has(f.name) {
-			o.Refuse(engine.CodeUnsupportedParam, f.name, "%s: %s", f.name, f.instead)
-		}
-	}
+	ask.RefuseOthers(o, others)
 	a.readKeeping(o, r)
 	instructions := o.Str("instructions")
 	if o.Has("instructions") {

@@ -97,16 +97,6 @@ func readConfig(v url.Values) (config, error) {
 	return c, q.Err
 }
 
-// find looks for the recogniser: one of that name, or the default one, which ElevenLabs'
-// own names stand for.
-func (c *config) find(a *api) {
-	m, err := a.Options.Engine.Find(c.named, engine.KindTranscription)
-	if err != nil {
-		m, _ = a.Options.Engine.Find("", engine.KindTranscription)
-	}
-	c.model = m.ID
-}
-
 // quiet is the silence that ends a segment, in milliseconds.
 func (c *config) quiet() int { return max(int(math.Round(c.silence*1000)), c.minSilence) }
 

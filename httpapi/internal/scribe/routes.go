@@ -35,7 +35,7 @@ const (
 // connect answers GET /v1/speech-to-text/realtime: it serves a session until that ends.
 func (a *api) connect(c *server.Call) error {
 	cfg, wrong := readConfig(c.R.URL.Query())
-	cfg.find(a)
+	cfg.model = a.Ours(cfg.named, engine.KindTranscription)
 	detector, err := a.Options.Engine.Detector(cfg.model)
 	if err != nil {
 		return err // there is no recogniser

@@ -176,6 +176,16 @@ func InTime[Q, R any](a *API, c *Call, ask func(context.Context, Q) (R, error), 
 	return res, err
 }
 
+// Ours returns the model of a kind that a name means where clients name those of another
+// service: one of ours has its own, all others mean the default one.
+func (a *API) Ours(name string, kind engine.Kind) string {
+	m, err := a.Options.Engine.Find(name, kind)
+	if err != nil {
+		m, _ = a.Options.Engine.Find("", kind)
+	}
+	return m.ID
+}
+
 // Prepare finds the model a request names, which has to be of one of kinds, and makes
 // it resident for the rest of the call.
 func (a *API) Prepare(c *Call, model string, kinds ...engine.Kind) (engine.ModelInfo, error) {

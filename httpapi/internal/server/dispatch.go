@@ -78,6 +78,9 @@ func (a *API) dispatch(c *Call) {
 	defer c.release()
 	defer c.endWork()
 	defer c.endBody()
+	if h := c.W.Header(); c.Route.IDHeader != "" {
+		h.Set(c.Route.IDHeader, h.Get("x-request-id"))
+	}
 	err := a.admit(c)
 	if err == nil {
 		if c.Route.Work {

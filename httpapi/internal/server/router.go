@@ -25,8 +25,9 @@ type Route struct {
 	// Late lets in who has no key yet, and names one later: the handler calls Identify.
 	Late bool
 
-	Fail     Fail // nil is as its dialect does
-	Prefixed bool // under its dialect's prefix, where nothing has to be guessed
+	Fail     Fail   // nil is as its dialect does
+	IDHeader string // as the dialect's
+	Prefixed bool   // under its dialect's prefix, where nothing has to be guessed
 }
 
 // A Fail is how failures of a request are answered. nil is OpenAI's.
@@ -34,9 +35,11 @@ type Fail func(*fault.Error, *http.Request) (status int, body any)
 
 // A Dialect is the endpoints that clients of one kind know.
 type Dialect struct {
-	Routes []Route
-	Fail   Fail
-	Prefix string // where they are beside their own paths; "" is nowhere
+	Routes   []Route
+	Fail     Fail
+	IDHeader string // says the id of a request beside x-request-id; "" is none
+	Prefix   string // where they are beside their own paths; "" is nowhere
+	Below    string // where every path is of the dialect, what there is not too; "" is nowhere
 }
 
 // all returns the routes of all dialects.
@@ -47,6 +50,7 @@ func all(dialects []Dialect) []Route {
 			if rt.Fail == nil {
 				rt.Fail = d.Fail
 			}
+			rt.IDHeader = d.IDHeader
 			if !rt.Prefixed {
 				out = append(out, rt)
 			}
@@ -57,6 +61,24 @@ func all(dialects []Dialect) []Route {
 		}
 	}
 	return out
+}
+
+// spelledAs tells how a path that no route took is answered: as the route that it is, asked by
+// another method, or stands below, or as the dialect whose own it is.
+func spelledAs(path string, dialects []Dialect, routes []Route) (Fail, string) {
+	in := func(base string) bool { return base != "" && (path == base || strings.HasPrefix(path, base+"/")) }
+	for _, rt := range routes {
+		base, _, _ := strings.Cut(rt.Path, "/:")
+		if rt.Fail != nil && in(base) {
+			return rt.Fail, rt.IDHeader
+		}
+	}
+	for _, d := range dialects {
+		if in(d.Prefix) || in(d.Below) {
+			return d.Fail, d.IDHeader
+		}
+	}
+	return nil, ""
 }
 
 // Paths of requests that no route took, in the metrics.
@@ -91,11 +113,7 @@ func (a *API) newRouter(dialects []Dialect) *httprouter.Router {
 			open := rt
 			// A caller without a key does not learn which paths exist under /v1.
 			open.Open = !strings.HasPrefix(req.URL.Path, "/v1/")
-			for _, d := range dialects {
-				if d.Prefix != "" && strings.HasPrefix(req.URL.Path, d.Prefix+"/") {
-					open.Fail = d.Fail
-				}
-			}
+			open.Fail, open.IDHeader = spelledAs(req.URL.Path, dialects, a.routes)
 			a.dispatch(&Call{W: w.(*response), R: req, Route: &open})
 		}
 	}

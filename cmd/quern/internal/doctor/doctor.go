@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
+
+	"quern/kernels/cgroup"
 )
 
 // A State is how what was looked at is.
@@ -89,18 +90,12 @@ func (m *Machine) cpu() []Finding {
 	return one("CPU level", OK, found, "")
 }
 
-// quota is what a container may use of the CPU, of cgroup version 2.
+// quota is what a container may use of the CPU.
 func (m *Machine) quota() []Finding {
-	fields := strings.Fields(m.text("sys/fs/cgroup/cpu.max"))
-	if len(fields) != 2 || fields[0] == "max" {
+	cpus, limited := cgroup.CPUs(os.DirFS(m.Root))
+	if !limited {
 		return nil
 	}
-	quota, err := strconv.ParseFloat(fields[0], 64)
-	period, err2 := strconv.ParseFloat(fields[1], 64)
-	if err != nil || err2 != nil || period <= 0 {
-		return nil
-	}
-	cpus := quota / period
 	threads := m.Threads
 	if threads == 0 {
 		threads = m.Cores

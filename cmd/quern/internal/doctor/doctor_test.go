@@ -34,9 +34,14 @@ func TestLook(t *testing.T) {
 		{"nothing", func(*Machine, func(string, string)) {}, "huge pages", OK, ""},
 		{"configuration", func(m *Machine, _ func(string, string)) { m.Bad = errors.New("quern.yaml:3: x") }, "configuration", Broken, "correct"},
 		{"old CPU", func(m *Machine, _ func(string, string)) { m.Level = "generic" }, "CPU level", Slow, "AVX2"},
-		{"quota", func(_ *Machine, put func(string, string)) { put("sys/fs/cgroup/cpu.max", "250000 100000\n") }, "CPU quota", Slow, "threads: 2"},
+		{"quota", func(m *Machine, put func(string, string)) {
+			m.Threads = 4
+			put("proc/self/cgroup", "0::/\n")
+			put("sys/fs/cgroup/cpu.max", "250000 100000\n")
+		}, "CPU quota", Slow, "threads: 2"},
 		{"quota met", func(m *Machine, put func(string, string)) {
 			m.Threads = 2
+			put("proc/self/cgroup", "0::/\n")
 			put("sys/fs/cgroup/cpu.max", "250000 100000\n")
 		}, "CPU quota", OK, ""},
 		{"governor", func(_ *Machine, put func(string, string)) {

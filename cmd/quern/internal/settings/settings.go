@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"quern/engine"
 	"quern/engine/hub"
 	"quern/httpapi"
 )
@@ -419,6 +420,9 @@ func (m *Model) check() error {
 		case IsHub(path):
 			return fmt.Errorf("adapters.%s: adapters are not fetched from the hub; name a file or a folder", name)
 		}
+	}
+	if err := engine.CheckDraft(m.Speculation, m.Draft); err != nil {
+		return err
 	}
 	if IsHub(m.Draft) {
 		return errors.New("draft: models that draft are not fetched from the hub; name a model or a file")

@@ -156,6 +156,8 @@ func TestBadSettings(t *testing.T) {
 		{"adapter of the hub", "models: [{path: m.gguf, adapters: {a: hub:x/y}}]", nil, nil, []string{"models[0]: adapters.a: adapters are not fetched"}},
 		{"scale of no adapter", "models: [{path: m.gguf, adapter_scales: {a: 2}}]", nil, nil, []string{"adapter_scales.a: there is no adapter"}},
 		{"draft of the hub", "models: [{path: m.gguf, draft: hub:x/y}]", nil, nil, []string{"models[0]: draft: models that draft are not fetched"}},
+		{"draft beside lookup", "models: [{path: m.gguf, draft: small, speculation: lookup}]", nil, nil, []string{"models[0]: draft: with speculation: lookup no model is asked", "speculation: draft"}},
+		{"draft beside the model's own", "models: [{path: m.gguf, draft: small, speculation: mtp}]", nil, nil, []string{"models[0]: draft: with speculation: mtp"}},
 		{"scale of nothing", "models: [{path: m.gguf, adapters: {a: x}, adapter_scales: {a: 0}}]", nil, nil, []string{"adapter_scales.a: 0 leaves nothing"}},
 		{"scale too large", "models: [{path: m.gguf, adapters: {a: x}, adapter_scales: {a: 101}}]", nil, nil, []string{"quern.yaml:1", "must be from -100 to 100"}},
 		{"misspelt key", "threads: 2\nlistn: x", nil, nil, []string{"quern.yaml:2:", `unknown key "listn"`, `did you mean "listen"`}},

@@ -126,9 +126,9 @@ func table() []row {
 		{key: "models[].cache_memory", section: Models, help: "of the KV cache",
 			unset: "context × slots, at most a quarter of memory_limit", example: "2GiB"},
 		{key: "models[].speculation", flag: "speculation", section: Models, commands: "serve run", one: engine.Speculations, def: engine.DefaultSpeculation,
-			help: "where drafts of what comes next are from, a `word`: lookup is what followed the same tokens before, draft that or what a smaller model says; replies are the same with all"},
+			help: "where drafts of what comes next are from, a `word`: lookup is what followed the same tokens before, draft that or what a smaller model says, mtp that or what the model's own drafting layer (nextn) does; replies are the same with all"},
 		{key: "models[].draft", flag: "draft", section: Models, commands: "serve run", example: "small",
-			help: "the `model` that drafts, and has speculation be draft: the name or file of a smaller one with the same vocabulary"},
+			help: "the `model` that drafts, and has speculation be draft, beside no other but off: the name or file of a smaller one with the same vocabulary"},
 		{key: "models[].draft_tokens", flag: "draft-tokens", section: Models, commands: "serve run", unit: "tokens", in: between(0, engine.MostDraftTokens),
 			help: "most `tokens` of a draft", def: engine.DefaultDraftTokens},
 		{key: "models[].quantize", flag: "quantize", section: Models, commands: "serve batch run bench", parse: quantization,
@@ -219,7 +219,7 @@ func table() []row {
 		{key: "warm_up", section: Models, def: true, help: "models loaded at start do a token of work before the server is ready"},
 
 		{key: "threads", flag: "threads", short: "t", env: "QUERN_THREADS", section: Compute, in: between(0, maxThreads), def: 0,
-			commands: "serve batch run bench run-onnx quantize say transcribe", help: "compute threads, a `number`; 0 is one per core"},
+			commands: "serve batch run bench run-onnx quantize say transcribe", help: "compute threads, a `number`; 0 is one per core, or what a container may use"},
 		{key: "device", flag: "device", env: "QUERN_DEVICE", section: Compute, commands: "serve batch run bench say transcribe", def: "auto", parse: deviceName,
 			help: "where models run, a `name`: auto, cpu, cuda or cuda:0,1"},
 		{key: "gpu_layers", flag: "gpu-layers", section: Compute, commands: "serve batch run bench", in: from(-1), unit: "layers", def: -1,
@@ -232,6 +232,7 @@ func table() []row {
 			help: "highest CPU level used, for measurements: generic, avx2, avx512 or amx; on arm64 generic, neon or dotprod"},
 		{env: "QUERN_CUDA_WGMMA", section: Compute, help: "off leaves out the kernels for H100 and H200, as a failed check at start does"},
 		{env: "QUERN_LIBCUDA", section: Compute, help: "file of NVIDIA's driver library, libcuda", unset: "libcuda.so.1 where it usually is"},
+		{env: "GOMEMLIMIT", section: Compute, help: "memory the Go heap should not pass", unset: "7/8 of a container's limit, less the caches of models"},
 		{env: "GOMAXPROCS", section: Compute, help: "processors of the Go scheduler", unset: "two more than compute threads"},
 		{env: "QUERN_TEST_AMX", section: Compute, help: "of tests: the thread that executes AMX instructions for this process"},
 

@@ -1,0 +1,72 @@
+package ask
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"quern/engine"
+	"quern/httpapi/internal/body"
+)
+
+// An Other is a field that means something to another server or in another dialect, and that
+// nothing here acts on: it is refused, unless it asks for nothing.
+type Other struct {
+	Name    string
+	Off     any    // what asks for nothing: a float64, a bool, or Empty; nil is no value
+	Instead string // what to send; "" is nothing
+}
+
+// Empty is [], {}, "", false or 0.
+const Empty = ""
+
+// otherSampling are fields of llama-server and vLLM that change what is drawn, or what is read.
+var otherSampling = []Other{
+	{Name: "mirostat", Off: 0.0}, {Name: "tfs_z", Off: 1.0}, {Name: "dry_multiplier", Off: 0.0}, {Name: "xtc_probability", Off: 0.0},
+	{Name: "dynatemp_range", Off: 0.0}, {Name: "top_n_sigma", Off: -1.0}, {Name: "lora", Off: Empty},
+	{Name: "grammar_lazy", Off: Empty}, {Name: "grammar_triggers", Off: Empty},
+	{Name: "use_beam_search", Off: false}, {Name: "length_penalty", Off: 1.0}, {Name: "bad_words", Off: Empty},
+	{Name: "allowed_token_ids", Off: Empty, Instead: "say so with grammar or structured_outputs"}, {Name: "logits_processors", Off: Empty},
+	{Name: "include_stop_str_in_output", Off: false}, {Name: "skip_special_tokens", Off: true},
+	{Name: "prompt_logprobs"}, {Name: "truncate_prompt_tokens", Instead: "chats are shortened with truncation: auto"},
+}
+
+// RefuseOthers refuses those of others that are sent and ask for something.
+func RefuseOthers(o *body.Object, others []Other) {
+	for _, x := range others {
+		if _, sent := o.Sent(x.Name); !sent {
+			continue // and no field to say that another is nearly it
+		}
+		v, ok := o.Get(x.Name)
+		if !ok || x.off(v) {
+			continue
+		}
+		hint := "leave it out"
+		if x.Instead != "" {
+			hint = x.Instead
+		} else if x.Off != nil && x.Off != Empty {
+			hint += fmt.Sprintf(", or set it to %v", x.Off)
+		}
+		v.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s is not supported; %s", v.Path(), hint)
+	}
+}
+
+// off reports whether a value asks for nothing.
+func (x Other) off(v body.Value) bool {
+	switch off := x.Off.(type) {
+	case float64:
+		return v.Number(-math.MaxFloat64, math.MaxFloat64) == off
+	case bool:
+		return v.Boolean() == off
+	case string:
+		const longest = 16 // with blanks in it
+		if len(v.Raw) > longest {
+			return false
+		}
+		switch strings.Join(strings.Fields(string(v.Raw)), "") {
+		case "[]", "{}", `""`, "false", "0":
+			return true
+		}
+	}
+	return false
+}
