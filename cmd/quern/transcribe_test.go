@@ -155,7 +155,8 @@ func TestTranscribeLiveParakeet(t *testing.T) {
 	}
 	code, out, errs := quern(t, string(sound[:44+10*2*16000]), nil, "transcribe", "--model", ear, "--live", "--format", "json", "-")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if code != 0 || len(lines) < 2 || !strings.Contains(lines[len(lines)-1], `"final":true`) {
+	// How many guesses there are before the last line depends on how fast the machine is.
+	if last := lines[len(lines)-1]; code != 0 || !strings.Contains(last, `"final":true`) || !strings.Contains(last, "stone") {
 		t.Errorf("exit code %d, %d lines, %s", code, len(lines), errs)
 	}
 	before := 0.0

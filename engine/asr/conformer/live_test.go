@@ -64,7 +64,7 @@ func TestLive(t *testing.T) {
 		if text, _ := hears(t, m, pulses, anything); text != "ing grain 2" {
 			t.Errorf("%s: %q", layout, text)
 		}
-		if text, updates := hears(t, m, conformer.Signal(t, "talk")[:8*audio.Rate], anything); len(strings.Fields(text)) < 4 || updates < 3 {
+		if text, updates := hears(t, m, conformer.Signal(t, "talk")[:8*audio.Rate], anything); len(strings.Fields(text)) < 4 || updates < 1 {
 			t.Errorf("%s: %d updates, %q", layout, updates, text)
 		}
 	}
