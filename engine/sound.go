@@ -143,6 +143,13 @@ func GuardNamed(name string) (Guard, bool) { return asr.GuardNamed(name) }
 // name, or "" for what is neither.
 func LanguageName(s string) string { return asr.LanguageName(asr.LanguageCode(s)) }
 
+// Bounds of voices that are known by name, as OpenAI has them.
+const (
+	MaxKnownVoices = 4
+	LeastVoice     = 2 * time.Second
+	MostVoice      = 10 * time.Second
+)
+
 // CapabilityDiarize is of recognisers that can tell who speaks.
 const CapabilityDiarize = "diarization"
 

@@ -68,7 +68,7 @@ var arrows = []struct {
 	{"engine/token/...", []string{"quern/engine/token/...", "quern/formats/weights", "golang.org/x/text/..."}},
 	{"engine/onnx", []string{"quern/engine/onnx/internal/...", "quern/formats/onnx"}},
 	{"engine/onnx/internal/tensor", []string{"quern/formats/onnx", "quern/kernels/quant"}},
-	{"engine/onnx/internal/run", []string{"quern/engine/onnx/internal/tensor", "quern/formats/onnx", "quern/kernels/threads"}},
+	{"engine/onnx/internal/run", []string{"quern/engine/onnx/internal/tensor", "quern/formats/onnx", "quern/kernels/offheap", "quern/kernels/threads"}},
 	{"engine/onnx/internal/...", []string{"quern/engine/onnx/internal/ops/...", "quern/engine/onnx/internal/run", "quern/engine/onnx/internal/tensor", "quern/formats/onnx", "quern/kernels/..."}},
 	{"engine/sample", []string{"quern/engine/token", "quern/kernels", "quern/kernels/vec"}},
 	{"engine/kv", nil},

@@ -23,12 +23,14 @@ type transcribeOptions struct {
 	model, language, prompt, format, target string
 	words, translate, chunked, live         bool
 	speakers                                bool
-	count                                   int // of speakers
+	count                                   int      // of speakers
+	known                                   []string // NAME=FILE
 	raw                                     string
 	step                                    float64
 	keywords, without                       []string
 	beams                                   int
-	guards                                  engine.Guard // of without
+	guards                                  engine.Guard        // of without
+	voices                                  []engine.KnownVoice // of known
 }
 
 func (a *app) transcribeCmd() *cobra.Command {
@@ -48,6 +50,7 @@ the sound, and what was said before it is written down.`,
 		Example: `  quern transcribe --model whisper-base talk.mp3
   quern transcribe --model whisper-base --format srt film.mp4 > film.srt
   quern transcribe -m whisper-base --speakers --segmentation seg.onnx --embedding emb.onnx a.mp3
+  quern transcribe -m whisper-base --speakers --known-speaker Ada=ada.wav talk.mp3
   ffmpeg -loglevel error -f pulse -i default -f wav - | quern transcribe --live -
   arecord -f S16_LE -r 16000 -t raw | quern transcribe --live --raw pcm_16000 -`,
 		Args: someFiles,
@@ -63,6 +66,7 @@ the sound, and what was said before it is written down.`,
 	f.BoolVar(&o.words, "words", false, "with --format json: times of words")
 	f.BoolVar(&o.speakers, "speakers", false, "tell who says what, with the networks of --segmentation and --embedding; text comes when the file has ended")
 	f.IntVar(&o.count, "num-speakers", 0, "with --speakers: the `number` there are (default found out)")
+	f.StringArrayVar(&o.known, "known-speaker", nil, fmt.Sprintf("with --speakers: a speaker's name and a sound of only that voice, of %g to %g s, as `NAME=FILE`; up to %d times", engine.LeastVoice.Seconds(), engine.MostVoice.Seconds(), engine.MaxKnownVoices))
 	f.BoolVar(&o.translate, "translate", false, "translate to English")
 	f.StringVar(&o.target, "to", "", "translate to this language, a `code` or English name (Canary; the others know English at most)")
 	f.BoolVar(&o.chunked, "chunked", false, "cut at silences and decode pieces side by side: faster, text a little different")
@@ -101,6 +105,12 @@ func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 	}
 	if o.count < 0 || o.count > mostSpeakers {
 		return usageError{fmt.Errorf("--num-speakers must be between 1 and %d, got %d", mostSpeakers, o.count)}
+	}
+	if len(o.known) > 0 && !o.speakers {
+		return usageError{errors.New("--known-speaker needs --speakers")}
+	}
+	if len(o.known) > engine.MaxKnownVoices {
+		return usageError{fmt.Errorf("--known-speaker must be given at most %d times, got %d", engine.MaxKnownVoices, len(o.known))}
 	}
 	if len(files) > 1 && (o.format == "srt" || o.format == "vtt") {
 		return usageError{fmt.Errorf("--format %s takes one file at a time: two in a row are no subtitles", o.format)}
@@ -142,6 +152,10 @@ func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 
 func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions) error {
 	if err := o.check(cmd, files); err != nil {
+		return err
+	}
+	var err error
+	if o.voices, err = knownVoices(o.known); err != nil {
 		return err
 	}
 	ctx, stop := signals(cmd.Context(), stopSignals...)
@@ -215,7 +229,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	var who *engine.Diarization
 	if o.speakers {
 		who = &engine.Diarization{}
-		who.Min, who.Max = o.count, o.count
+		who.Min, who.Max, who.Known = o.count, o.count, o.voices
 	}
 	checked := &transcript.Sound{Source: mono, CutShort: sound.CutShort}
 	source := &countedSource{src: checked, tell: func(heard int) {
@@ -269,6 +283,31 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		err = writeJSON(out, t.WhisperX())
 	}
 	return errors.Join(err, out.Flush())
+}
+
+// knownVoices reads the sounds of speakers that are known by name.
+func knownVoices(list []string) (voices []engine.KnownVoice, err error) {
+	for _, s := range list {
+		name, file, ok := strings.Cut(s, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" || file == "" {
+			return nil, usageError{fmt.Errorf("--known-speaker must be NAME=FILE, got %q", s)}
+		}
+		if slices.ContainsFunc(voices, func(v engine.KnownVoice) bool { return v.Name == name }) {
+			return nil, usageError{fmt.Errorf("--known-speaker %q is given twice", name)}
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		x, err := codecs.Clip(f, hearingRate, engine.LeastVoice, engine.MostVoice)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("--known-speaker %s: %s: %w", name, file, err)
+		}
+		voices = append(voices, engine.KnownVoice{Name: name, Sound: x})
+	}
+	return voices, nil
 }
 
 // request is what the recogniser is asked for.

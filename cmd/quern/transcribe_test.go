@@ -107,6 +107,15 @@ func TestTranscribeSpeakers(t *testing.T) {
 	segmentation, embedding := file("models", "pyannote-seg-bands.onnx"), file("models", "wespeaker-emb-bands.onnx")
 	ear, talk := file("models", "parakeet-onnx-asr"), file("signals", "talk.wav")
 	networks := []string{"--segmentation", segmentation, "--embedding", embedding}
+	// From 4 to 6.7 s only the second speaker is heard.
+	sound, err := os.ReadFile(talk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const second, head = 2 * 16000, 44
+	bea, short := filepath.Join(t.TempDir(), "bea.wav"), filepath.Join(t.TempDir(), "short.wav")
+	write(t, bea, string(sound[:head])+string(sound[head+4*second:head+67*second/10]))
+	write(t, short, string(sound[:head])+string(sound[head+4*second:head+5*second]))
 	for _, tt := range []struct {
 		name      string
 		args      []string
@@ -115,6 +124,11 @@ func TestTranscribeSpeakers(t *testing.T) {
 	}{
 		{"text", append([]string{"--speakers"}, networks...), 0, []string{"[SPEAKER_00]: ", "[SPEAKER_03]: "}, nil},
 		{"whisperx", append([]string{"--speakers", "--format", "whisperx", "--num-speakers", "2"}, networks...), 0, []string{`"speaker":"SPEAKER_01"`, `"word_segments"`}, nil},
+		{"a known speaker", append([]string{"--speakers", "--known-speaker", "Bea=" + bea}, networks...), 0, []string{"[SPEAKER_00]: ", "[Bea]: "}, nil},
+		{"a known speaker without --speakers", append([]string{"--known-speaker", "Bea=" + bea}, networks...), 2, nil, []string{"--known-speaker needs --speakers"}},
+		{"a known speaker without a file", append([]string{"--speakers", "--known-speaker", "Bea"}, networks...), 2, nil, []string{"must be NAME=FILE", "Bea"}},
+		{"a known speaker twice", append([]string{"--speakers", "--known-speaker", "Bea=" + bea, "--known-speaker", "Bea=" + bea}, networks...), 2, nil, []string{"given twice"}},
+		{"a known speaker of a second", append([]string{"--speakers", "--known-speaker", "Bea=" + short}, networks...), 1, nil, []string{"short.wav", "2 to 10 seconds"}},
 		{"no networks", []string{"--speakers"}, 1, nil, []string{"cannot tell who speaks", "segmentation"}},
 		{"one network", []string{"--speakers", "--segmentation", segmentation}, 2, nil, []string{"embedding"}},
 		{"changed about", []string{"--speakers", "--segmentation", embedding, "--embedding", segmentation}, 2, nil, []string{"--segmentation", "pyannote"}},
@@ -129,5 +143,28 @@ func TestTranscribeSpeakers(t *testing.T) {
 			has(t, "stdout", out, tt.out)
 			has(t, "stderr", errs, tt.errs)
 		})
+	}
+}
+
+// --live writes down sound that comes through a pipe with a Parakeet, as with a Whisper.
+func TestTranscribeLiveParakeet(t *testing.T) {
+	ear := fixtures.Path(t, "diarise", "models", "parakeet-onnx-asr")
+	sound, err := os.ReadFile(fixtures.Path(t, "diarise", "signals", "talk.wav"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := quern(t, string(sound[:44+10*2*16000]), nil, "transcribe", "--model", ear, "--live", "--format", "json", "-")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	// How many guesses there are before the last line depends on how fast the machine is.
+	if last := lines[len(lines)-1]; code != 0 || !strings.Contains(last, `"final":true`) || !strings.Contains(last, "stone") {
+		t.Errorf("exit code %d, %d lines, %s", code, len(lines), errs)
+	}
+	before := 0.0
+	for _, line := range lines {
+		var u struct{ Start, End, Seconds float64 }
+		if err := json.Unmarshal([]byte(line), &u); err != nil || u.Seconds < before || u.End > u.Seconds+0.2 {
+			t.Fatalf("%s: %v", line, err)
+		}
+		before = u.Seconds
 	}
 }

@@ -181,3 +181,36 @@ func BenchmarkNode(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*nodes), "ns/node")
 }
+
+// TestWeightsOutside: weights that are laid out for products lie outside the Go heap.
+func TestWeightsOutside(t *testing.T) {
+	const n = 1024
+	w := make([]byte, 4*n*n)
+	w[4*n*5+4*7+3] = 0x40 // 2 at (5, 7)
+	g := &onnx.Graph{
+		Nodes:        []*onnx.Node{node("MatMul", "x w", "y")},
+		Initializers: []*onnx.Tensor{{Name: "w", Type: onnx.Float, Shape: []int{n, n}, Data: w}},
+		Inputs:       []onnx.Value{value("x", onnx.Float, 1, n)}, Outputs: anything("y"),
+	}
+	x := make([]float32, n)
+	x[5] = 3
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	s := newSession(t, g, run.Options{})
+	for range 2 {
+		out, err := s.Run(context.Background(), map[string]*run.Tensor{"x": run.NewFloats([]int{1, n}, x)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if y := out["y"].F; y[7] != 6 || y[8] != 0 {
+			t.Errorf("product %v, %v", y[7], y[8])
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > n*n && runtime.GOOS == "linux" {
+		t.Errorf("the heap is %d bytes larger, the weights have %d", grown, 4*n*n)
+	}
+	runtime.KeepAlive(s)
+}

@@ -99,6 +99,14 @@ func Open(path string) (*Model, error) {
 	return model, nil
 }
 
+// Forget tells the system that data, of a file that Open mapped, is not read soon, as
+// weights.Mapping's Forget does.
+func (m *Model) Forget(data []byte) {
+	for _, mp := range m.maps {
+		mp.Forget(data)
+	}
+}
+
 // Close unmaps what Open mapped. It does nothing after Parse.
 func (m *Model) Close() error {
 	var first error

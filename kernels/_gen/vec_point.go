@@ -110,6 +110,7 @@ func genPoints(a *file) {
 		genNormal(a, v)
 		genScaleMax(a, v)
 		genArith(a, v)
+		genAffine(a, v)
 	}
 }
 
@@ -333,6 +334,29 @@ func genArith(a *file, v vec) {
 		a.f("VMOVUPS ({x}), {sum}")
 		a.f("VADDPS ({y}), {sum}, {sum}")
 		a.f("VMOVUPS {sum}, ({dst})")
+	})
+	finish(a)
+}
+
+// genAffine writes max(x·by + add, floor).
+func genAffine(a *file, v vec) {
+	r := v.reg
+	fn := "affine" + v.level
+	a.function(fn, "dst, x *float32, n int, by, add, floor float32", fn+" is Affine for n floats, n a multiple of the vector.")
+	a.use(
+		"dst", "DI", "x", "SI",
+		"n", "CX", // left
+		"y", r(0), "by", r(1), "add", r(2), "floor", r(3),
+	)
+	a.load("dst", "x", "n")
+	for _, name := range []string{"by", "add", "floor"} {
+		a.f("VBROADCASTSS %s, {%s}", a.arg(name), name)
+	}
+	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
+		a.f("VMOVAPS {add}, {y}")
+		a.f("VFMADD231PS ({x}), {by}, {y}")
+		a.f("VMAXPS {y}, {floor}, {y}") // the last source, a NaN as well
+		a.f("VMOVUPS {y}, ({dst})")
 	})
 	finish(a)
 }

@@ -74,10 +74,25 @@ func (p *Panels) PackColumns(w []float32, stride int) {
 		panic(fmt.Sprintf("gemm: packing %d rows of %d, stride %d, from %d floats", p.k, p.n, stride, len(w)))
 	}
 	for i := range p.k {
-		row := w[i*stride : i*stride+p.n]
-		for at := i * PanelWidth; len(row) > 0; at += p.k * PanelWidth {
-			row = row[copy(p.data[at:at+PanelWidth], row):]
+		p.PackColumn(i, w[i*stride:i*stride+p.n])
+	}
+}
+
+// PackColumn takes column i of W.
+func (p *Panels) PackColumn(i int, column []float32) {
+	if len(column) != p.n {
+		panic(fmt.Sprintf("gemm: packing %d floats into a column of %d", len(column), p.n))
+	}
+	at, step := i*PanelWidth, p.k*PanelWidth
+	for ; len(column) >= PanelWidth; at += step {
+		to, from := p.data[at:at+PanelWidth], column[:PanelWidth]
+		for i := 0; i < PanelWidth; i += 4 { // 16 bytes a move; of more memmove would be called
+			*(*[4]float32)(to[i:]) = [4]float32(from[i:])
 		}
+		column = column[PanelWidth:]
+	}
+	if len(column) > 0 {
+		copy(p.data[at:at+PanelWidth], column)
 	}
 }
 
@@ -127,7 +142,7 @@ func (p *Panels) Move(memory func(n int) []float32) { p.data = moved(p.data, mem
 // Move is Move of the packed weights.
 func (g *Gemm) Move(memory func(n int) []float32) { g.w.Move(memory) }
 
-func moved(w []float32, memory func(n int) []float32) []float32 {
+func moved[T int8 | float32](w []T, memory func(n int) []T) []T {
 	to := memory(len(w))[:len(w):len(w)]
 	copy(to, w)
 	return to

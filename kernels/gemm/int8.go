@@ -38,6 +38,9 @@ func (p *Int8Panels) Columns() int  { return p.k }
 func (p *Int8Panels) Stride() int   { return p.quads * 4 }
 func (p *Int8Panels) Sums() []int32 { return p.sums }
 
+// Move copies the packed weights to memory that the caller owns, as that of Panels does.
+func (p *Int8Panels) Move(memory func(n int) []int8) { p.data = moved(p.data, memory) }
+
 // PackColumns takes Wᵀ, a matrix of k rows and n columns, from w, whose row i
 // starts at i·stride. Its bytes are int8, or with flip uint8, from which 128 is
 // subtracted.

@@ -64,6 +64,22 @@ func Scale(dst, x []float32, by float32) {
 	}
 }
 
+// Affine writes max(x · by + add, floor) to dst: a floor of 0 is that of a ReLU, one of −∞
+// none. dst may be x. What is not a number stays so. By assembly the product is not rounded.
+func Affine(dst, x []float32, by, add, floor float32) {
+	if len(dst) != len(x) {
+		panic(fmt.Sprintf("vec: Affine of %d floats into %d", len(x), len(dst)))
+	}
+	v := vectors()
+	done := v.whole(len(x))
+	for at := 0; at < done; at += mostPoints {
+		v.affine(&dst[at], &x[at], min(mostPoints, done-at), by, add, floor)
+	}
+	for i := done; i < len(x); i++ {
+		dst[i] = max(float32(x[i]*by)+add, floor)
+	}
+}
+
 // Weigh multiplies each row of x by the sigmoid of its weight. dst and x are
 // (len(weight), width); dst may be x. The sigmoid's relative error is below
 // 4·2⁻²³.

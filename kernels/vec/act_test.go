@@ -171,6 +171,7 @@ func TestPointwise(t *testing.T) {
 	}{
 		{"bias", func() { Bias(dst, x, []float32{10, 20, 30}) }, []float32{11, 22, 33, 6, 25, 36}},
 		{"scale", func() { Scale(dst, x, -2) }, []float32{-2, -4, -6, 8, -10, -12}},
+		{"affine", func() { Affine(dst, x, 2, 1, -3) }, []float32{3, 5, 7, -3, 11, 13}},
 		{"weigh", func() { Weigh(dst, x, []float32{0, 200}) }, []float32{0.5, 1, 1.5, -4, 5, 6}},
 	} {
 		tt.f()
@@ -233,6 +234,36 @@ func TestOfFewModels(t *testing.T) {
 			}
 			if clamped[n] != 7 || curved[n] != 7 {
 				t.Fatal("wrote past the result")
+			}
+		}
+	})
+}
+
+// Affine is no further off than rounding allows, and loses nothing that is no number.
+func TestAffine(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		inf := float32(math.Inf(1))
+		for _, n := range []int{0, 1, 15, 16, 17, 300, mostPoints + 67} {
+			x := kerneltest.Floats(rand.New(rand.NewPCG(5, 2)), n)
+			copy(x, []float32{inf, -inf, float32(math.NaN()), -float32(math.NaN())})
+			dst := append(make([]float32, n), 7)
+			for _, floor := range []float32{0, -inf} {
+				Affine(dst[:n], x, 1.5, -0.25, floor)
+				for i, v := range x {
+					want := max(float64(v)*1.5-0.25, float64(floor))
+					if got := float64(dst[i]); got != want && !(math.Abs(got-want) <= 1e-6*(1+math.Abs(want))) && !(math.IsNaN(got) && math.IsNaN(want)) {
+						t.Fatalf("of %g with a floor of %g: %g, want %g", v, floor, got, want)
+					}
+				}
+				if dst[n] != 7 {
+					t.Fatal("wrote past the result")
+				}
+			}
+			Affine(x, x, 1.5, -0.25, -inf)
+			for i := range x {
+				if x[i] != dst[i] && x[i] == x[i] {
+					t.Fatalf("[%d] in place is %g, want %g", i, x[i], dst[i])
+				}
 			}
 		}
 	})

@@ -52,6 +52,9 @@ func scaleAVX512(dst, x *float32, n int, by float32)
 func addAVX512(dst, x, y *float32, n int)
 
 //go:noescape
+func affineAVX512(dst, x *float32, n int, by, add, floor float32)
+
+//go:noescape
 func sigmoidAVX2(dst, x *float32, n int)
 
 //go:noescape
@@ -92,3 +95,6 @@ func scaleAVX2(dst, x *float32, n int, by float32)
 
 //go:noescape
 func addAVX2(dst, x, y *float32, n int)
+
+//go:noescape
+func affineAVX2(dst, x *float32, n int, by, add, floor float32)

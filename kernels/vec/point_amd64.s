@@ -840,6 +840,33 @@ loop25Done:
 	VZEROUPPER
 	RET
 
+// affineAVX512 is Affine for n floats, n a multiple of the vector.
+//
+// func affineAVX512(dst, x *float32, n int, by, add, floor float32)
+TEXT ·affineAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS by+24(FP), Z1
+	VBROADCASTSS add+28(FP), Z2
+	VBROADCASTSS floor+32(FP), Z3
+	SUBQ         $16, CX
+	JLT          loop26Done
+
+loop26:
+	VMOVAPS     Z2, Z0
+	VFMADD231PS (SI), Z1, Z0
+	VMAXPS      Z0, Z3, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $64, DI
+	ADDQ        $64, SI
+	SUBQ        $16, CX
+	JGE         loop26
+
+loop26Done:
+	VZEROUPPER
+	RET
+
 // sigmoidAVX2 is Sigmoid for n floats, n a multiple of the vector.
 //
 // func sigmoidAVX2(dst, x *float32, n int)
@@ -849,9 +876,9 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS pointConst<>+288(SB), Y6
 	SUBQ         $8, CX
-	JLT          loop26Done
+	JLT          loop27Done
 
-loop26:
+loop27:
 	VXORPS       Y0, Y0, Y0
 	VSUBPS       (SI), Y0, Y0
 	VBROADCASTSS expConst<>+0(SB), Y1
@@ -883,9 +910,9 @@ loop26:
 	ADDQ         $32, DI
 	ADDQ         $32, SI
 	SUBQ         $8, CX
-	JGE          loop26
+	JGE          loop27
 
-loop26Done:
+loop27Done:
 	VZEROUPPER
 	RET
 
@@ -899,9 +926,9 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
 	VBROADCASTSS pointConst<>+288(SB), Y6
 	VBROADCASTSS pointConst<>+320(SB), Y5
 	SUBQ         $8, CX
-	JLT          loop27Done
+	JLT          loop28Done
 
-loop27:
+loop28:
 	VMULPS       (SI), Y5, Y0
 	VBROADCASTSS expConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -933,9 +960,9 @@ loop27:
 	ADDQ         $32, DI
 	ADDQ         $32, SI
 	SUBQ         $8, CX
-	JGE          loop27
+	JGE          loop28
 
-loop27Done:
+loop28Done:
 	VZEROUPPER
 	RET
 
@@ -949,9 +976,9 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-32
 	MOVQ    n+24(FP), CX
 	VMOVUPS signBit<>+0(SB), Y6
 	SUBQ    $8, CX
-	JLT     loop28Done
+	JLT     loop29Done
 
-loop28:
+loop29:
 	VMOVUPS      (SI), Y4
 	VMULPS       Y4, Y4, Y0
 	VMULPS       pointConst<>+384(SB), Y0, Y0
@@ -995,18 +1022,18 @@ loop28:
 	VMAXPS       Y4, Y3, Y0
 	VFNMADD231PS Y5, Y2, Y0
 	TESTQ        DX, DX
-	JZ           alone29
+	JZ           alone30
 	VMULPS       (DX), Y0, Y0
 	ADDQ         $32, DX
 
-alone29:
+alone30:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop28
+	JGE     loop29
 
-loop28Done:
+loop29Done:
 	VZEROUPPER
 	RET
 
@@ -1020,9 +1047,9 @@ TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), CX
 	VBROADCASTSS pointConst<>+288(SB), Y6
 	SUBQ         $8, CX
-	JLT          loop30Done
+	JLT          loop31Done
 
-loop30:
+loop31:
 	VMOVUPS      (SI), Y4
 	VMULPS       Y4, Y4, Y0
 	VFMADD132PS  pointConst<>+640(SB), Y6, Y0
@@ -1054,18 +1081,18 @@ loop30:
 	VADDPS       Y6, Y0, Y0
 	VDIVPS       Y0, Y4, Y0
 	TESTQ        DX, DX
-	JZ           alone31
+	JZ           alone32
 	VMULPS       (DX), Y0, Y0
 	ADDQ         $32, DX
 
-alone31:
+alone32:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop30
+	JGE     loop31
 
-loop30Done:
+loop31Done:
 	VZEROUPPER
 	RET
 
@@ -1081,9 +1108,9 @@ TEXT ·leakyAVX2(SB), NOSPLIT, $0-44
 	VBROADCASTSS slope+40(FP), Y5
 	VXORPS       Y4, Y4, Y4
 	SUBQ         $8, CX
-	JLT          loop32Done
+	JLT          loop33Done
 
-loop32:
+loop33:
 	VMOVUPS     (DX), Y1
 	VMOVUPS     (R8), Y0
 	VFMADD231PS (SI), Y1, Y0
@@ -1096,9 +1123,9 @@ loop32:
 	ADDQ        $32, DX
 	ADDQ        $32, R8
 	SUBQ        $8, CX
-	JGE         loop32
+	JGE         loop33
 
-loop32Done:
+loop33Done:
 	VZEROUPPER
 	RET
 
@@ -1114,9 +1141,9 @@ TEXT ·snakeAVX2(SB), NOSPLIT, $0-56
 	MOVQ inverse+40(FP), R10
 	MOVQ n+48(FP), CX
 	SUBQ $8, CX
-	JLT  loop33Done
+	JLT  loop34Done
 
-loop33:
+loop34:
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (R8), Y4
 	VFMADD231PS  (SI), Y1, Y4
@@ -1145,9 +1172,9 @@ loop33:
 	ADDQ         $32, R9
 	ADDQ         $32, R10
 	SUBQ         $8, CX
-	JGE          loop33
+	JGE          loop34
 
-loop33Done:
+loop34Done:
 	VZEROUPPER
 	RET
 
@@ -1162,9 +1189,9 @@ TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
 	MOVQ rows+24(FP), R10
 	MOVQ n+32(FP), CX
 	SUBQ $32, CX
-	JLT  loop34Done
+	JLT  loop35Done
 
-loop34:
+loop35:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1172,14 +1199,14 @@ loop34:
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down35:
+down36:
 	VADDPS  0(BX), Y0, Y0
 	VADDPS  32(BX), Y1, Y1
 	VADDPS  64(BX), Y2, Y2
 	VADDPS  96(BX), Y3, Y3
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down35
+	JNZ     down36
 	VMOVUPS Y0, 0(DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -1187,30 +1214,30 @@ down35:
 	ADDQ    $128, DI
 	ADDQ    $128, SI
 	SUBQ    $32, CX
-	JGE     loop34
+	JGE     loop35
 
-loop34Done:
+loop35Done:
 	ADDQ $32, CX
 	SUBQ $8, CX
-	JLT  loop36Done
+	JLT  loop37Done
 
-loop36:
+loop37:
 	VXORPS Y0, Y0, Y0
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down37:
+down38:
 	VADDPS  0(BX), Y0, Y0
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down37
+	JNZ     down38
 	VMOVUPS Y0, 0(DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop36
+	JGE     loop37
 
-loop36Done:
+loop37Done:
 	VZEROUPPER
 	RET
 
@@ -1226,9 +1253,9 @@ TEXT ·columnSquaresAVX2(SB), NOSPLIT, $0-48
 	MOVQ rows+32(FP), R10
 	MOVQ n+40(FP), CX
 	SUBQ $32, CX
-	JLT  loop38Done
+	JLT  loop39Done
 
-loop38:
+loop39:
 	VXORPS  Y0, Y0, Y0
 	VMOVUPS 0(R9), Y4
 	VXORPS  Y1, Y1, Y1
@@ -1240,7 +1267,7 @@ loop38:
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down39:
+down40:
 	VMOVUPS     0(BX), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -1255,7 +1282,7 @@ down39:
 	VFMADD231PS Y11, Y11, Y3
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down39
+	JNZ         down40
 	VMOVUPS     Y0, 0(DI)
 	VMOVUPS     Y1, 32(DI)
 	VMOVUPS     Y2, 64(DI)
@@ -1264,34 +1291,34 @@ down39:
 	ADDQ        $128, SI
 	ADDQ        $128, R9
 	SUBQ        $32, CX
-	JGE         loop38
+	JGE         loop39
 
-loop38Done:
+loop39Done:
 	ADDQ $32, CX
 	SUBQ $8, CX
-	JLT  loop40Done
+	JLT  loop41Done
 
-loop40:
+loop41:
 	VXORPS  Y0, Y0, Y0
 	VMOVUPS 0(R9), Y4
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down41:
+down42:
 	VMOVUPS     0(BX), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down41
+	JNZ         down42
 	VMOVUPS     Y0, 0(DI)
 	ADDQ        $32, DI
 	ADDQ        $32, SI
 	ADDQ        $32, R9
 	SUBQ        $8, CX
-	JGE         loop40
+	JGE         loop41
 
-loop40Done:
+loop41Done:
 	VZEROUPPER
 	RET
 
@@ -1304,27 +1331,27 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	SUBQ   $16, CX
-	JLT    loop42Done
+	JLT    loop43Done
 
-loop42:
+loop43:
 	VADDPS 0(SI), Y0, Y0
 	VADDPS 32(SI), Y1, Y1
 	ADDQ   $64, SI
 	SUBQ   $16, CX
-	JGE    loop42
-
-loop42Done:
-	ADDQ $16, CX
-	SUBQ $8, CX
-	JLT  loop43Done
-
-loop43:
-	VADDPS 0(SI), Y0, Y0
-	ADDQ   $32, SI
-	SUBQ   $8, CX
 	JGE    loop43
 
 loop43Done:
+	ADDQ $16, CX
+	SUBQ $8, CX
+	JLT  loop44Done
+
+loop44:
+	VADDPS 0(SI), Y0, Y0
+	ADDQ   $32, SI
+	SUBQ   $8, CX
+	JGE    loop44
+
+loop44Done:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $1, Y0, X1
 	VADDPS       X1, X0, X0
@@ -1346,9 +1373,9 @@ TEXT ·squaresAVX2(SB), NOSPLIT, $0-28
 	VXORPS       Y0, Y0, Y0
 	VXORPS       Y1, Y1, Y1
 	SUBQ         $16, CX
-	JLT          loop44Done
+	JLT          loop45Done
 
-loop44:
+loop45:
 	VMOVUPS     0(SI), Y2
 	VSUBPS      Y4, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
@@ -1357,22 +1384,22 @@ loop44:
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        $64, SI
 	SUBQ        $16, CX
-	JGE         loop44
+	JGE         loop45
 
-loop44Done:
+loop45Done:
 	ADDQ $16, CX
 	SUBQ $8, CX
-	JLT  loop45Done
+	JLT  loop46Done
 
-loop45:
+loop46:
 	VMOVUPS     0(SI), Y2
 	VSUBPS      Y4, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        $32, SI
 	SUBQ        $8, CX
-	JGE         loop45
+	JGE         loop46
 
-loop45Done:
+loop46Done:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $1, Y0, X1
 	VADDPS       X1, X0, X0
@@ -1396,27 +1423,27 @@ TEXT ·normalAVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS less+40(FP), Y4
 	VBROADCASTSS by+44(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop46Done
+	JLT          loop47Done
 
-loop46:
+loop47:
 	VMOVUPS (SI), Y0
 	VSUBPS  Y4, Y0, Y0
 	VMULPS  Y5, Y0, Y0
 	VMULPS  (DX), Y0, Y0
 	TESTQ   R8, R8
-	JZ      plain47
+	JZ      plain48
 	VADDPS  (R8), Y0, Y0
 	ADDQ    $32, R8
 
-plain47:
+plain48:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	ADDQ    $32, DX
 	SUBQ    $8, CX
-	JGE     loop46
+	JGE     loop47
 
-loop46Done:
+loop47Done:
 	VZEROUPPER
 	RET
 
@@ -1429,17 +1456,17 @@ TEXT ·scaleMaxAVX2(SB), NOSPLIT, $0-28
 	VBROADCASTSS by+16(FP), Y5
 	VBROADCASTSS pointConst<>+704(SB), Y6
 	SUBQ         $8, CX
-	JLT          loop48Done
+	JLT          loop49Done
 
-loop48:
+loop49:
 	VMULPS  (DI), Y5, Y0
 	VMOVUPS Y0, (DI)
 	VMAXPS  Y6, Y0, Y6
 	ADDQ    $32, DI
 	SUBQ    $8, CX
-	JGE     loop48
+	JGE     loop49
 
-loop48Done:
+loop49Done:
 	VEXTRACTF128 $1, Y6, X0
 	VMAXPS       X0, X6, X6
 	VPSHUFD      $0x4e, X6, X0
@@ -1459,17 +1486,17 @@ TEXT ·scaleAVX2(SB), NOSPLIT, $0-28
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS by+24(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop49Done
+	JLT          loop50Done
 
-loop49:
+loop50:
 	VMULPS  (SI), Y5, Y0
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop49
+	JGE     loop50
 
-loop49Done:
+loop50Done:
 	VZEROUPPER
 	RET
 
@@ -1482,9 +1509,9 @@ TEXT ·addAVX2(SB), NOSPLIT, $0-32
 	MOVQ y+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $8, CX
-	JLT  loop50Done
+	JLT  loop51Done
 
-loop50:
+loop51:
 	VMOVUPS (SI), Y0
 	VADDPS  (DX), Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -1492,8 +1519,35 @@ loop50:
 	ADDQ    $32, SI
 	ADDQ    $32, DX
 	SUBQ    $8, CX
-	JGE     loop50
+	JGE     loop51
 
-loop50Done:
+loop51Done:
+	VZEROUPPER
+	RET
+
+// affineAVX2 is Affine for n floats, n a multiple of the vector.
+//
+// func affineAVX2(dst, x *float32, n int, by, add, floor float32)
+TEXT ·affineAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS by+24(FP), Y1
+	VBROADCASTSS add+28(FP), Y2
+	VBROADCASTSS floor+32(FP), Y3
+	SUBQ         $8, CX
+	JLT          loop52Done
+
+loop52:
+	VMOVAPS     Y2, Y0
+	VFMADD231PS (SI), Y1, Y0
+	VMAXPS      Y0, Y3, Y0
+	VMOVUPS     Y0, (DI)
+	ADDQ        $32, DI
+	ADDQ        $32, SI
+	SUBQ        $8, CX
+	JGE         loop52
+
+loop52Done:
 	VZEROUPPER
 	RET

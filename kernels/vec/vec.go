@@ -29,6 +29,7 @@ type points struct {
 	scaleMax       func(x *float32, n int, by float32) float32
 	scale          func(dst, x *float32, n int, by float32)
 	add            func(dst, x, y *float32, n int)
+	affine         func(dst, x *float32, n int, by, add, floor float32)
 }
 
 // mostPoints is the most values passed to a pointwise kernel at a time: assembly cannot be

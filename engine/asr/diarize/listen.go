@@ -38,8 +38,9 @@ type block struct {
 	states *onnx.Tensor
 }
 
-// batch is how many windows are segmented in one run.
-const batch = 4
+// batch is how many windows are segmented in one run: as many rows as products take at a
+// time, since the steps of an LSTM have a row for each window.
+const batch = 6
 
 // Listen starts on new sound.
 func (m *Model) Listen(o speakers.Options) *Listener { return &Listener{m: m, o: o} }

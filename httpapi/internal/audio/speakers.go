@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
-	"io"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"quern/codecs"
 	"quern/engine"
@@ -38,14 +36,6 @@ func Count(f *body.Form, name string) int {
 	return int(n)
 }
 
-// What the voice of a known speaker may be, as OpenAI bounds it; decoders add a little.
-const (
-	maxKnown       = 4
-	leastReference = 2.0
-	mostReference  = 10.0
-	slackReference = 0.1
-)
-
 // Known reads the speakers that are known by name, each with a sound of its voice.
 func Known(f *body.Form) (list []engine.KnownVoice) {
 	const names, references = "known_speaker_names", "known_speaker_references"
@@ -54,8 +44,8 @@ func Known(f *body.Form) (list []engine.KnownVoice) {
 		f.Invalid(references, "must be as many as %s: got %d and %d", names, len(r), len(n))
 		return nil
 	}
-	if len(n) > maxKnown {
-		f.Invalid(names, "must be at most %d, got %d", maxKnown, len(n))
+	if len(n) > engine.MaxKnownVoices {
+		f.Invalid(names, "must be at most %d, got %d", engine.MaxKnownVoices, len(n))
 		return nil
 	}
 	for i, name := range n {
@@ -83,26 +73,5 @@ func reference(url string) ([]float32, error) {
 	if err != nil {
 		return nil, errors.New("what it holds is no base64")
 	}
-	s, err := codecs.Open(bytes.NewReader(raw), codecs.Options{MaxDuration: 2 * mostReference * time.Second})
-	if err != nil {
-		return nil, err
-	}
-	m, err := codecs.NewMono(s, engine.HearingRate)
-	if err != nil {
-		return nil, err
-	}
-	x := make([]float32, int((mostReference+slackReference)*engine.HearingRate)+1)
-	n := 0
-	for n < len(x) && err == nil {
-		var k int
-		k, err = m.Read(x[n:])
-		n += k
-	}
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	if n == len(x) || float64(n) < (leastReference-slackReference)*engine.HearingRate {
-		return nil, errors.New("it must last 2 to 10 seconds")
-	}
-	return x[:n], nil
+	return codecs.Clip(bytes.NewReader(raw), engine.HearingRate, engine.LeastVoice, engine.MostVoice)
 }

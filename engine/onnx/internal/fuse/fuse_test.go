@@ -34,6 +34,10 @@ func weights(b *onnxtest.Builder, shape ...int) string {
 
 func float(b *onnxtest.Builder, v float32) string { return b.Floats(nil, v) }
 
+func writtenBatchNorm(b *onnxtest.Builder, x string, channels int) string {
+	return b.Node("BatchNormalization", []string{x, weights(b, channels), weights(b, channels), weights(b, channels), b.Node("Abs", []string{weights(b, channels)})})
+}
+
 // fuseCases all take x (2, 3, 16).
 var fuseCases = []fuseCase{
 	{"layer norm", []string{"norm"}, func(b *onnxtest.Builder, x string) string {
@@ -83,6 +87,22 @@ var fuseCases = []fuseCase{
 	}},
 	{"int8 convolution with a bias of steps", []string{"convolution of bytes"}, func(b *onnxtest.Builder, x string) string {
 		return b.Node("Add", []string{writtenConv(b, x, 5, 3, 1), weights(b, 16)})
+	}},
+	{"convolution and ReLU", []string{"convolution"}, func(b *onnxtest.Builder, x string) string {
+		return b.Node("Relu", []string{b.Node("Conv", []string{x, weights(b, 5, 3, 3), weights(b, 5)}, onnxtest.IntList("pads", 1, 1))})
+	}},
+	{"convolution, batch norm and ReLU", []string{"convolution"}, func(b *onnxtest.Builder, x string) string {
+		return b.Node("Relu", []string{writtenBatchNorm(b, b.Node("Conv", []string{x, weights(b, 5, 3, 2), weights(b, 5)}, onnxtest.IntList("dilations", 3)), 5)})
+	}},
+	{"convolution of each channel and batch norm", []string{"convolution"}, func(b *onnxtest.Builder, x string) string {
+		return writtenBatchNorm(b, b.Node("Conv", []string{x, weights(b, 3, 1, 5)}, onnxtest.Int("group", 3), onnxtest.IntList("strides", 2)), 3)
+	}},
+	{"batch norm and ReLU", []string{"norm of planes"}, func(b *onnxtest.Builder, x string) string {
+		return b.Node("Relu", []string{writtenBatchNorm(b, x, 3)})
+	}},
+	{"batch norm and ReLU of a convolution that is read again", []string{"norm of planes"}, func(b *onnxtest.Builder, x string) string {
+		y := b.Node("Conv", []string{x, weights(b, 3, 3, 1)})
+		return b.Node("Sub", []string{b.Node("Relu", []string{writtenBatchNorm(b, y, 3)}), y})
 	}},
 	{"attention", []string{"attention"}, func(b *onnxtest.Builder, x string) string {
 		head := func(perm ...int64) string {

@@ -44,9 +44,10 @@ type Session struct {
 	random *rand.Rand
 	plain  bool
 
-	mu   sync.Mutex
-	mem  tensor.Memory
-	kept map[reflect.Type]any // see Kept
+	mu      sync.Mutex
+	mem     tensor.Memory
+	outside *outside             // see Lasting
+	kept    map[reflect.Type]any // see Kept
 }
 
 const (

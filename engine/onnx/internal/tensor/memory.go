@@ -21,6 +21,8 @@ var ErrMemory = errors.New("onnx: out of memory")
 type Memory struct {
 	Limit             int64
 	live, peak, spare int64 // bytes of values, the most of this run, bytes in free
+	last              int64 // peak of the run before
+	clock             int64 // counts what is taken
 	free              map[int][]*buffer
 	held              []*buffer // what nodes that still run made: a stack, with one reference each
 }
@@ -32,6 +34,7 @@ type buffer struct {
 	words []uint64
 	bytes int64
 	refs  int
+	taken int64 // by Memory.clock
 }
 
 // poolFrom is the size in bytes from which tensors come out of the pool.
@@ -88,11 +91,33 @@ func (m *Memory) take(words int) *buffer {
 		m.spare -= b.bytes
 		m.Grow(b.bytes)
 	} else {
+		m.shed(8 * int64(words))
 		m.Grow(8 * int64(words))
 		b = &buffer{words: make([]uint64, words), bytes: 8 * int64(words)}
 	}
+	m.clock++
+	b.taken = m.clock
 	m.holdBuffer(b)
 	return b
+}
+
+// shed makes room for as many bytes: values and spare buffers are together at most half as
+// much again as the values of this run or the last one. Buffers go that were not taken for
+// longest: those of inputs of another length.
+func (m *Memory) shed(bytes int64) {
+	for room := max(m.peak, m.last, m.live+bytes) * 3 / 2; m.spare > 0 && m.live+m.spare+bytes > room; {
+		var oldest *buffer
+		for _, list := range m.free {
+			for _, b := range list {
+				if oldest == nil || b.taken < oldest.taken {
+					oldest = b
+				}
+			}
+		}
+		size := len(oldest.words)
+		m.free[size] = slices.DeleteFunc(m.free[size], func(b *buffer) bool { return b == oldest })
+		m.spare -= oldest.bytes
+	}
 }
 
 func (m *Memory) holdBuffer(b *buffer) {
@@ -164,6 +189,7 @@ func (m *Memory) Reset() {
 		m.free, m.spare = nil, 0
 	}
 	clear(m.held)
+	m.last = m.peak
 	m.held, m.live, m.peak = m.held[:0], 0, 0
 }
 
@@ -236,6 +262,14 @@ func (t *Tensor) span() (from, size uintptr) {
 		return uintptr(unsafe.Pointer(unsafe.SliceData(t.S))), 16 * uintptr(cap(t.S))
 	}
 	return uintptr(unsafe.Pointer(unsafe.SliceData(t.Raw))), uintptr(cap(t.Raw))
+}
+
+// Memory is the bytes of t's elements, nil where they are no floats or bytes.
+func (t *Tensor) Memory() []byte {
+	if t.F != nil {
+		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(t.F))), 4*len(t.F))
+	}
+	return t.Raw
 }
 
 // Adopt finds out in whose memory a result of a node lies: in that of an input,

@@ -311,14 +311,7 @@ func reciprocalRow(dst, x []float32) {
 	}
 }
 
-func reluRow(dst, x []float32) {
-	for i, v := range x {
-		if v < 0 { // NaN stays
-			v = 0
-		}
-		dst[i] = v
-	}
-}
+func reluRow(dst, x []float32) { vec.Affine(dst, x, 1, 0, 0) }
 
 // siluRow is x · sigmoid(x): a gate that opens for itself is that of ones.
 func siluRow(dst, x []float32) {

@@ -1,12 +1,15 @@
 package image
 
 import (
+	"math"
 	"slices"
 
 	"quern/engine/onnx/internal/ops/product"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
+	"quern/formats/onnx"
 	"quern/kernels/gemm"
+	"quern/kernels/vec"
 )
 
 // A Convolution is the shapes of x (batch, groups · in, space…) and w
@@ -33,7 +36,56 @@ func NewConvolution(c *run.Call, x, w *tensor.Tensor) Convolution {
 	return v
 }
 
-func conv(c *run.Call) []*tensor.Tensor {
+// An Ending is done to the results of a convolution of float32, channel by channel: they are
+// multiplied by By, Add is added, and they are no less than Floor. nil is 1, and 0. The bias
+// is not among it.
+type Ending struct {
+	By, Add []float32
+	Floor   float32
+}
+
+// noEnding changes nothing.
+var noEnding = Ending{Floor: float32(math.Inf(-1))}
+
+// with is the ending behind a bias, which may be nil.
+func (e Ending) with(bias []float32) Ending {
+	if bias == nil {
+		return e
+	}
+	add := slices.Clone(bias)
+	for i := range add {
+		if e.By != nil {
+			add[i] *= e.By[i]
+		}
+		if e.Add != nil {
+			add[i] += e.Add[i]
+		}
+	}
+	e.Add = add
+	return e
+}
+
+// finish does it to results of a channel.
+func (e *Ending) finish(row []float32, channel int) {
+	by, add := float32(1), float32(0)
+	if e.By != nil {
+		by = e.By[channel]
+	}
+	if e.Add != nil {
+		add = e.Add[channel]
+	}
+	if by != 1 || add != 0 || !math.IsInf(float64(e.Floor), -1) {
+		vec.Affine(row, row, by, add, e.Floor)
+	}
+}
+
+func conv(c *run.Call) []*tensor.Tensor { return run.One(Convolve(c, c.Node, noEnding)) }
+
+// Convolve is Conv, whose node n stands for the attributes and whose inputs are the first
+// three of c. e is of use for float32 only.
+func Convolve(c *run.Call, n *onnx.Node, e Ending) *tensor.Tensor {
+	as := *c
+	c, as.Node = &as, n
 	x, w, bias := c.X(0), c.X(1), c.Opt(2)
 	v := NewConvolution(c, x, w)
 	if x.Type != w.Type || x.S != nil || bias != nil && (bias.Type != x.Type || bias.Len() != w.Shape[0]) {
@@ -41,7 +93,7 @@ func conv(c *run.Call) []*tensor.Tensor {
 	}
 	out := c.Blank(x.Type, v.Shape(v.Batch, w.Shape[0])...)
 	if out.Len() == 0 {
-		return run.One(out)
+		return out
 	}
 	var b tensor.Tensor
 	if bias != nil {
@@ -53,11 +105,11 @@ func conv(c *run.Call) []*tensor.Tensor {
 	case x.F == nil:
 		convolveAny(c, out.I, x.I, w.I, b.I, &v)
 	case v.InC == 1 && v.OutC < 4:
-		convolveEach(c, out.F, x.F, w.F, b.F, &v)
+		convolveEach(c, out.F, x.F, w.F, &v, e.with(b.F))
 	default:
-		convolve(c, out.F, x.F, w.F, b.F, &v)
+		convolve(c, out.F, x.F, w.F, &v, e.with(b.F))
 	}
-	return run.One(tensor.Rounded(out))
+	return tensor.Rounded(out)
 }
 
 const (
@@ -79,15 +131,15 @@ func (v *Convolution) tile(rows, workers int) int {
 }
 
 // convolve multiplies the weights with the columns of each group, a tile of
-// steps at a time. bias may be nil.
-func convolve(c *run.Call, dst, x, w, bias []float32, v *Convolution) {
+// steps at a time.
+func convolve(c *run.Call, dst, x, w []float32, v *Convolution, e Ending) {
 	steps, plane := Volume(v.Out), Volume(v.In)
 	rows := v.InC * Volume(v.Kernel)
 	size := v.tile(rows, c.Pool().Workers())
 	tiles := (steps + size - 1) / size
 	type scratch struct {
-		panels  gemm.Panels
-		columns []float32
+		panels gemm.Panels
+		line   []float32
 	}
 	all := make([]scratch, c.Pool().Workers())
 	c.SpreadOut(v.Batch*v.Groups*tiles, func(worker, i int) {
@@ -101,36 +153,30 @@ func convolve(c *run.Call, dst, x, w, bias []float32, v *Convolution) {
 		if v.plain() {
 			s.panels.PackColumns(src[from:], plane)
 		} else {
-			if len(s.columns) < rows*n {
-				s.columns = make([]float32, rows*n)
+			if len(s.line) < n {
+				s.line = make([]float32, n)
 			}
-			columns(s.columns, src, v.InC, &v.window, from, to)
-			s.panels.PackColumns(s.columns, n)
+			eachTap(s.line[:n], src, v.InC, &v.window, from, s.panels.PackColumn)
 		}
 		out := dst[image*v.OutC*steps+from:]
-		if bias != nil {
-			for o := range v.OutC {
-				tensor.Fill(out[o*steps:][:n], bias[g*v.OutC+o])
-			}
+		gemm.Multiply(out, steps, w[g*v.OutC*rows:], rows, v.OutC, &s.panels, nil, false)
+		for o := range v.OutC {
+			e.finish(out[o*steps:][:n], g*v.OutC+o)
 		}
-		gemm.Multiply(out, steps, w[g*v.OutC*rows:], rows, v.OutC, &s.panels, nil, bias != nil)
 	})
 }
 
 // convolveEach sums taps one by one, for groups of one channel.
-func convolveEach(c *run.Call, dst, x, w, bias []float32, v *Convolution) {
+func convolveEach(c *run.Call, dst, x, w []float32, v *Convolution, e Ending) {
 	steps, plane, taps := Volume(v.Out), Volume(v.In), Volume(v.Kernel)
 	c.ByRows(v.Batch*v.Groups*v.OutC, steps*taps, func(from, to int) {
 		for i := from; i < to; i++ {
 			ch := i % (v.Groups * v.OutC)
 			out, src := dst[i*steps:(i+1)*steps], x[i/v.OutC*plane:][:plane]
-			start := float32(0)
-			if bias != nil {
-				start = bias[ch]
-			}
-			tensor.Fill(out, start)
+			clear(out)
 			filter := w[ch*taps:][:taps]
 			v.joinLines(out, src, func(dst, line []float32, by, tap int) { addLine(dst, line, filter[tap], by) })
+			e.finish(out, ch)
 		}
 	})
 }

@@ -126,15 +126,23 @@ func (w *window) plain() bool {
 // Chellapilla, Puri & Simard, "High Performance Convolutional Neural Networks
 // for Document Processing", 2006, §3.1.
 func columns[T any](dst, x []T, channels int, w *window, from, to int) {
-	n, plane := to-from, Volume(w.In)
+	line := make([]T, to-from)
+	eachTap(line, x, channels, w, from, func(_ int, row []T) { dst = dst[copy(dst, row):] })
+}
+
+// eachTap calls f with what each tap of the filter sees of x (channels, in) at as many steps
+// from one on as line is long: in line, or where it lies.
+func eachTap[T any](line, x []T, channels int, w *window, from int, f func(tap int, row []T)) {
+	n, plane := len(line), Volume(w.In)
+	to := from + n
 	height, width := w.Out[1], w.Out[2]
+	tap := 0
 	for ch := range channels {
 		src := x[ch*plane : (ch+1)*plane]
 		for k0 := range w.Kernel[0] {
 			for k1 := range w.Kernel[1] {
 				for k2 := range w.Kernel[2] {
-					row := dst[:n]
-					dst = dst[n:]
+					row := line
 					shift := k2*w.Dilation[2] - w.Before[2]
 					for p := from; p < to; {
 						at, line := p%width, p/width
@@ -147,8 +155,15 @@ func columns[T any](dst, x []T, channels int, w *window, from, to int) {
 							clear(seg)
 							continue
 						}
-						readLine(seg, src[(z*w.In[1]+y)*w.In[2]:][:w.In[2]], at*w.Stride[2]+shift, w.Stride[2])
+						of, first := src[(z*w.In[1]+y)*w.In[2]:][:w.In[2]], at*w.Stride[2]+shift
+						if m == n && w.Stride[2] == 1 && first >= 0 && first+n <= len(of) {
+							row = of[first : first+n]
+							continue
+						}
+						readLine(seg, of, first, w.Stride[2])
 					}
+					f(tap, row)
+					tap++
 				}
 			}
 		}

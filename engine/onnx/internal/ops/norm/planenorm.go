@@ -8,10 +8,15 @@ import (
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
+	"quern/kernels/vec"
 )
 
-// affine writes x·w + b with one w and b for each stretch of n elements.
-func affine(c *run.Call, x *tensor.Tensor, n int, w, b []float64) *tensor.Tensor {
+// noFloor is below every number.
+var noFloor = float32(math.Inf(-1))
+
+// Affine writes x·w + b with one w and b for each stretch of n elements, and of float32 no
+// less than floor.
+func Affine(c *run.Call, x *tensor.Tensor, n int, w, b []float64, floor float32) *tensor.Tensor {
 	out := c.Blank(x.Type, x.Shape...)
 	if n == 0 || out.Len() == 0 {
 		return out
@@ -20,10 +25,7 @@ func affine(c *run.Call, x *tensor.Tensor, n int, w, b []float64) *tensor.Tensor
 		for r := from; r < to; r++ {
 			if x.F != nil {
 				by, add := float32(w[r%len(w)]), float32(b[r%len(b)])
-				row := out.F[r*n : (r+1)*n]
-				for i, v := range x.F[r*n : (r+1)*n] {
-					row[i] = v*by + add
-				}
+				vec.Affine(out.F[r*n:(r+1)*n], x.F[r*n:(r+1)*n], by, add, floor)
 				continue
 			}
 			for i := r * n; i < (r+1)*n; i++ {
@@ -87,13 +89,19 @@ func batchNorm(c *run.Call) []*tensor.Tensor {
 		mean, variance = now, spread
 		res = append(res, newMean, newVariance)
 	}
-	w, b := make([]float64, channels), make([]float64, channels)
-	for ch := range channels {
+	w, b := Scales(scale, bias, mean, variance, eps)
+	res[0] = Affine(c, x, inner, w, b, noFloor)
+	return res
+}
+
+// Scales returns what a batch normalization multiplies each channel with and adds to it.
+func Scales(scale, bias, mean, variance *tensor.Tensor, eps float64) (w, b []float64) {
+	w, b = make([]float64, scale.Len()), make([]float64, scale.Len())
+	for ch := range w {
 		w[ch] = scale.At(ch) / math.Sqrt(variance.At(ch)+eps)
 		b[ch] = bias.At(ch) - mean.At(ch)*w[ch]
 	}
-	res[0] = affine(c, x, inner, w, b)
-	return res
+	return w, b
 }
 
 // grouped normalizes stretches of n elements, then multiplies with a scale and
@@ -115,7 +123,7 @@ func grouped(c *run.Call, x *tensor.Tensor, groups, n int, eps float64, scale, b
 			}
 		}
 	})
-	return affine(c, x, inner, w, b)
+	return Affine(c, x, inner, w, b, noFloor)
 }
 
 func instanceNorm(c *run.Call) []*tensor.Tensor {

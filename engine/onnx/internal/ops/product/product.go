@@ -34,6 +34,10 @@ func Packed(c *run.Call, b *tensor.Tensor, rows bool) *gemm.Panels {
 		}
 		p := gemm.NewPanels(n, k)
 		pack(p, b.F, rows)
+		if tensor.Constant(b) {
+			p.Move(func(n int) []float32 { return run.Lasting[float32](c, n) })
+			c.Forget(b)
+		}
 		return p
 	})
 }

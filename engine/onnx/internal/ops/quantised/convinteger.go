@@ -196,6 +196,9 @@ func packFilters(c *run.Call, v *integers) []*Weights {
 			}
 			packs[g] = NewWeights(v.w.Type, columns, k, n, func(j int) int32 { return zeroOf(v.wZero, g*n+j) })
 			packs[g].Gemm = gemm.NewInt8Gemm(packs[g].W, nil, nil)
+			if tensor.Constant(v.w, v.wZero) {
+				packs[g].last(c, v.w)
+			}
 		}
 		return packs
 	})

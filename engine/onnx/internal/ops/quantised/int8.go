@@ -24,7 +24,19 @@ type Weights struct {
 // bias, either of which may be nil, products can be made floats.
 func pack(c *run.Call, s *product.Stacked, w *tensor.Tensor, at int, zero *tensor.Tensor, scale, bias *tensor.Tensor) *Weights {
 	fixed := s.OneB && tensor.Constant(w, zero, scale, bias)
-	return run.Prepared(c, weightKey{w, zero, scale, bias}, fixed, func() *Weights { return packNew(s, w, at, zero, scale, bias) })
+	return run.Prepared(c, weightKey{w, zero, scale, bias}, fixed, func() *Weights {
+		p := packNew(s, w, at, zero, scale, bias)
+		if fixed {
+			p.last(c, w)
+		}
+		return p
+	})
+}
+
+// last moves what was laid out of a constant to where it lives as long as the Session.
+func (p *Weights) last(c *run.Call, w *tensor.Tensor) {
+	p.W.Move(func(n int) []int8 { return run.Lasting[int8](c, n) })
+	c.Forget(w)
 }
 
 func packNew(s *product.Stacked, w *tensor.Tensor, at int, zero, scale, bias *tensor.Tensor) *Weights {
