@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -48,6 +49,7 @@ type app struct {
 
 func main() {
 	shareMemory()
+	log.SetOutput(io.Discard) // nothing here uses it; mewkiz/flac has a line for every frame of 24 kHz
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ()}
 	os.Exit(a.main(context.Background(), os.Args[1:]))
 }

