@@ -97,7 +97,7 @@ func (m *Model) Draft(ctx context.Context, asks []sched.Ask) error {
 			p.ids = append(p.ids, a.Tokens[:len(m.found)*m.o.BlockSize]...)
 			p.checked = len(p.ids)
 		}
-		if !m.room(p, len(a.Tokens)+a.N) {
+		if !m.pool.Grow(&p.table, len(a.Tokens)+a.N) {
 			continue
 		}
 		n := len(a.Tokens) - len(p.ids)
@@ -158,18 +158,6 @@ func (p *past) begin(text []token.ID) {
 	}
 	p.ids = p.ids[:n]
 	p.checked = min(p.checked, n)
-}
-
-// room gives p blocks for so many tokens. It says whether there were enough.
-func (m *Model) room(p *past, tokens int) bool {
-	for len(p.table) < m.pool.BlocksFor(tokens) {
-		b, ok := m.pool.Alloc()
-		if !ok {
-			return false
-		}
-		p.table = append(p.table, b)
-	}
-	return true
 }
 
 // Forget implements sched.Drafter.

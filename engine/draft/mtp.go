@@ -148,7 +148,7 @@ func (m *MTP) put(ctx context.Context, p *trail, follows token.ID, made []float3
 			return false, err
 		}
 	}
-	if !m.room(p, p.rows+1) {
+	if !m.pool.Grow(&p.table, p.rows+1) {
 		return false, nil
 	}
 	m.row(p, follows, p.rows, made)
@@ -218,7 +218,7 @@ func (m *MTP) draft(ctx context.Context, asks []sched.Ask) error {
 	for i := range asks {
 		a := &asks[i]
 		p := &m.places[a.Place]
-		if len(p.ids) == 0 || !m.room(p, p.rows+len(p.ids)+a.N-1) {
+		if len(p.ids) == 0 || !m.pool.Grow(&p.table, p.rows+len(p.ids)+a.N-1) {
 			continue
 		}
 		for k, id := range p.ids {
@@ -273,18 +273,6 @@ func (m *MTP) makeRoom(ctx context.Context, asks []sched.Ask) error {
 		}
 	}
 	return m.run(ctx)
-}
-
-// room gives p blocks for so many rows. It says whether there were enough.
-func (m *MTP) room(p *trail, rows int) bool {
-	for len(p.table) < m.pool.BlocksFor(rows) {
-		b, ok := m.pool.Alloc()
-		if !ok {
-			return false
-		}
-		p.table = append(p.table, b)
-	}
-	return true
 }
 
 // Forget implements sched.Drafter.

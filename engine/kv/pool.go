@@ -31,6 +31,19 @@ func (p *Pool) Alloc() (int32, bool) {
 	return b, ok
 }
 
+// Grow has a table hold blocks for so many tokens. It says whether there were enough; the table
+// keeps those it got.
+func (p *Pool) Grow(table *[]int32, tokens int) bool {
+	for len(*table) < p.BlocksFor(tokens) {
+		b, ok := p.Alloc()
+		if !ok {
+			return false
+		}
+		*table = append(*table, b)
+	}
+	return true
+}
+
 // Serial is a number that tells what b holds apart from what any block has held, 0 where b
 // is not findable.
 func (p *Pool) Serial(b int32) uint64 {

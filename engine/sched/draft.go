@@ -346,13 +346,7 @@ func (s *Scheduler) unspare(q *sequence) {
 // add makes a draft rows of the step, as far as there are blocks for them.
 func (s *Scheduler) add(o *offer, draft []token.ID) {
 	q, n := o.q, min(len(draft), o.n)
-	for len(q.table) < s.pool.BlocksFor(len(q.tokens)+n) {
-		b, ok := s.pool.Alloc()
-		if !ok {
-			break
-		}
-		q.table = append(q.table, b)
-	}
+	s.pool.Grow(&q.table, len(q.tokens)+n)
 	n = min(n, len(q.table)*s.o.BlockSize-len(q.tokens))
 	for i, near := range s.near {
 		t := &q.near[i]

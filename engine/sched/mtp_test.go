@@ -107,10 +107,7 @@ var mtpModels = []string{"glm4moe", "glm-4.7-flash", "qwen35moe"}
 // several replies, in a batch that preempts and beside others that are cancelled, get the replies that
 // they get without drafts, to the bit of every log-probability, when the model's own layer drafts.
 func TestMTPChangesNothing(t *testing.T) {
-	each := 48
-	if testing.Short() {
-		each = 24
-	}
+	const each = 48
 	for at, name := range mtpModels {
 		t.Run(name, func(t *testing.T) {
 			const size, slots = 4, 6

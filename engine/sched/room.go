@@ -141,12 +141,8 @@ func (s *Scheduler) grow() {
 // grown gives q blocks for all its tokens and, where rows do not see everything, for its
 // next row. It says whether there were enough.
 func (s *Scheduler) grown(q *sequence) bool {
-	for len(q.table) < s.pool.BlocksFor(len(q.tokens)) {
-		b, ok := s.pool.Alloc()
-		if !ok {
-			return false
-		}
-		q.table = append(q.table, b)
+	if !s.pool.Grow(&q.table, len(q.tokens)) {
+		return false
 	}
 	for i, n := range s.near {
 		if !n.Grow(&q.near[i], s.pool.BlocksFor(q.computed+1)) {

@@ -33,10 +33,10 @@ func pack(c *run.Call, s *product.Stacked, w *tensor.Tensor, at int, zero *tenso
 	})
 }
 
-// last moves what was laid out of a constant to where it lives as long as the Session.
-func (p *Weights) last(c *run.Call, w *tensor.Tensor) {
-	p.W.Move(func(n int) []int8 { return run.Lasting[int8](c, n) })
-	c.Forget(w)
+// last moves what was laid out of the constant of to where it lives as long as the Session.
+func (w *Weights) last(c *run.Call, of *tensor.Tensor) {
+	w.W.Move(func(n int) []int8 { return run.Lasting[int8](c, n) })
+	c.Forget(of)
 }
 
 func packNew(s *product.Stacked, w *tensor.Tensor, at int, zero, scale, bias *tensor.Tensor) *Weights {
