@@ -171,7 +171,7 @@ func randomRequests(rng *rand.Rand, n, vocab int) (list []sched.Request) {
 	return list
 }
 
-func answers(t *testing.T, s *sched.Scheduler, requests []sched.Request) []answer {
+func answers(t *testing.T, s late, requests []sched.Request) []answer {
 	t.Helper()
 	out := make([][]answer, len(requests))
 	var readers sync.WaitGroup
@@ -200,6 +200,7 @@ func answers(t *testing.T, s *sched.Scheduler, requests []sched.Request) []answe
 			}
 		})
 	}
+	s.begin()
 	readers.Wait()
 	return slices.Concat(out...)
 }

@@ -62,6 +62,7 @@ func TestSecondTurns(t *testing.T) {
 	const size = 4
 	knows := &guesser{wrong: 0.2, vocab: lm.Config().Vocab, rng: rand.New(rand.NewPCG(1, 2))}
 	s := start(t, lm, 100, 0, size, 2, knows)
+	s.begin()
 	var chat []token.ID
 	for turn := range 5 {
 		known := len(chat)
@@ -120,6 +121,7 @@ func replies(t *testing.T, lm model.LM, requests, blocks, near, size, slots int)
 		}
 		streams = append(streams, st)
 	}
+	s.begin()
 	var readers sync.WaitGroup
 	for i, st := range streams {
 		readers.Go(func() {
@@ -137,21 +139,28 @@ func replies(t *testing.T, lm model.LM, requests, blocks, near, size, slots int)
 	return out, s.Stats()
 }
 
-// start runs a scheduler of a model until the test ends. Layers that do not see everything
+// A late is a scheduler that begins to work when it is told to, with all that has come by then: what
+// meets in its steps does not depend on who is faster.
+type late struct {
+	*sched.Scheduler
+	begin func()
+}
+
+// start makes a scheduler of a model, which may run until the test ends. Layers that do not see everything
 // have pools of near blocks, or share those of the others where that is 0.
-func start(t *testing.T, lm model.LM, blocks, near, size, slots int, drafters ...sched.Drafter) *sched.Scheduler {
+func start(t *testing.T, lm model.LM, blocks, near, size, slots int, drafters ...sched.Drafter) late {
 	t.Helper()
 	return startTimed(t, lm, blocks, near, size, slots, func() time.Time { return time.Time{} }, drafters...)
 }
 
 // startTimed is start by a clock.
-func startTimed(t *testing.T, lm model.LM, blocks, near, size, slots int, now func() time.Time, drafters ...sched.Drafter) *sched.Scheduler {
+func startTimed(t *testing.T, lm model.LM, blocks, near, size, slots int, now func() time.Time, drafters ...sched.Drafter) late {
 	t.Helper()
 	return startPass(t, func(b *graph.Builder) []graph.Value { return []graph.Value{lm.Logits(b, lm.Hidden(b))} }, blocks, near, size, slots, now, drafters...)
 }
 
 // startPass is startTimed by what a step computes.
-func startPass(t *testing.T, pass func(*graph.Builder) []graph.Value, blocks, near, size, slots int, now func() time.Time, drafters ...sched.Drafter) *sched.Scheduler {
+func startPass(t *testing.T, pass func(*graph.Builder) []graph.Value, blocks, near, size, slots int, now func() time.Time, drafters ...sched.Drafter) late {
 	t.Helper()
 	const rows, want = 16, 16
 	b := graph.NewBuilder(rows, want)
@@ -183,17 +192,14 @@ func startPass(t *testing.T, pass func(*graph.Builder) []graph.Value, blocks, ne
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.Run(ctx)
-	}()
+	var runs sync.WaitGroup
+	begin := sync.OnceFunc(func() { runs.Go(func() { s.Run(ctx) }) })
 	t.Cleanup(func() {
 		stop()
-		<-ended
+		runs.Wait()
 		cache.Close()
 		exec.Close()
 		be.Close()
 	})
-	return s
+	return late{s, begin}
 }
