@@ -5,6 +5,7 @@
 //
 //	go run ./bench/g2p -misaki ../shared/fixtures/g2p/misaki
 //	go run ./bench/g2p -oracle espeak-ng -lang es -words FILE -show 20
+//	go run ./bench/g2p -pinyin FILE -show 20
 package main
 
 import (
@@ -33,7 +34,14 @@ func main() {
 	oracle := flag.String("oracle", "", "`program` that is asked how words are said, espeak-ng: measures -lang instead of English")
 	code := flag.String("lang", "es", "`code` of the language whose words are measured")
 	words := flag.String("words", "", "`file` of words, one a line")
+	pinyinFile := flag.String("pinyin", "", "`file` of texts in Chinese and their pinyin, which readings of characters are measured against")
 	flag.Parse()
+	if *pinyinFile != "" {
+		if err := pinyin(*pinyinFile, *show); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if *oracle != "" {
 		if err := agree(*oracle, *code, *words, *show); err != nil {
 			log.Fatal(err)

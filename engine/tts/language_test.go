@@ -55,7 +55,14 @@ func TestLanguageOfSpeech(t *testing.T) {
 		{"ef_dora", "", "hola привет", "Cyrillic", ErrScript},
 		{"if_sara", "", "日本", "Han", ErrScript},
 		{"jf_alpha", "", "konnichiwa", `"ja"; en-us, en-gb, es`, ErrLanguage},
-		{"zf_xiaobei", "", "ni hao", `"zh"`, ErrLanguage},
+		{"zf_xiaobei", "", "你好，世界！", "ni↗xau↓, ʂɨ↘ʨje↘!", nil},
+		{"zf_xiaobei", "", "一個iPhone。", "i↗kɤ↘ ˈIfˌOn.", nil},
+		{"zf_xiaobei", "", "<speak>银<phoneme ph='xaŋ'>行</phoneme>，<emphasis>很</emphasis>好<break time='1s'/></speak>", "i↗n xaŋ, xə↗n xau↓", nil},
+		{"af_bella", "zh-Hant-TW", "音樂", "i→nɥe↘", nil},
+		{"zf_xiaobei", "", "你好 こんにちは", "Hiragana", ErrScript},
+		{"zf_xiaobei", "zh-HK", "你好", `"yue"`, ErrLanguage},
+		{"zf_xiaobei", "yue", "你好", `"yue"`, ErrLanguage},
+		{"af_bella", "ja-JP", "日本", `"ja-jp"`, ErrLanguage},
 		{"af_bella", "pt-PT", "bom dia", `"pt-pt"`, ErrLanguage},
 	} {
 		s := voices{plain{400}, &strings.Builder{}}
@@ -71,7 +78,7 @@ func TestLanguageOfSpeech(t *testing.T) {
 		}
 	}
 	// The built-in voice has the sounds of English only.
-	for _, language := range []string{"es", "hi"} {
+	for _, language := range []string{"es", "hi", "zh"} {
 		for _, err := range Speak(t.Context(), Formant(), p, Request{Text: "perro", Voice: "af_bella", Speed: 1, Language: language}) {
 			if !errors.Is(err, ErrUnable) {
 				t.Errorf("the built-in voice speaks %s: %v", language, err)

@@ -109,8 +109,12 @@ func (l *UserLexicon) add(grapheme, value string) error {
 	return nil
 }
 
-// lead is the run of letters and digits s begins with, or its first character.
+// lead is the run of letters and digits s begins with, or its first character; a Chinese character
+// stands alone, as there are no spaces between words.
 func lead(s string) string {
+	if r, n := utf8.DecodeRuneInString(s); unicode.Is(unicode.Han, r) {
+		return s[:n]
+	}
 	k := strings.IndexFunc(s[:min(len(s), maxGrapheme)], func(r rune) bool { return !joins(r) && !unicode.Is(unicode.Mn, r) })
 	switch {
 	case k < 0:
@@ -260,7 +264,7 @@ func (l *UserLexicon) find(text string) (*lexeme, int) {
 	list := l.lexemes[strings.ToLower(lead(text))]
 	for i := range list {
 		g := list[i].grapheme
-		if len(g) > len(text) || joins(lastRune(g)) && joins(firstRune(text[len(g):])) {
+		if len(g) > len(text) || joins(lastRune(g)) && !unicode.Is(unicode.Han, lastRune(g)) && joins(firstRune(text[len(g):])) {
 			continue
 		}
 		if written := text[:len(g)]; written == g || strings.ToLower(g) == g && strings.EqualFold(written, g) {

@@ -37,6 +37,7 @@ func hindiWords() *vocabulary {
 		clock:  hindiClock,
 		oclock: "बजे",
 		scales: `ह(?:ज\x{93c}?|\x{95b})ार|लाख|करो(?:ड\x{93c}?|\x{95c})|अरब|खरब|मिलियन|बिलियन|ट्रिलियन|thousand|lakhs?|crores?|million|billion|trillion`,
+		begins: "र",
 		marks:  `|Rs\.?|रु\.|रु|रू\.|रू`,
 		phones: `[6-9]\d{9}|0\d{2,4}[ -]\d{6,8}|1800[ -]\d{3}[ -]\d{3,4}|`,
 		dotted: hindiDotted,

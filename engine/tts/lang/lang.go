@@ -46,6 +46,7 @@ type Language struct {
 	elides  bool                                         // an apostrophe stands inside words
 	link    func(word, next, said, sounds string) string // the sounds of a word before the next, which has sounds
 	alien   func(word string) bool                       // whether a word's spelling is English
+	han     bool                                         // written in Chinese characters, which package mandarin reads
 
 	scriptOf *unicode.RangeTable // beside Latin
 	visarga  map[string]bool     // beginnings of words that a colon is part of
@@ -53,7 +54,7 @@ type Language struct {
 }
 
 // Languages are those that can be read.
-var Languages = []*Language{spanish, italian, portuguese, french, hindi}
+var Languages = []*Language{spanish, italian, portuguese, french, hindi, chinese}
 
 // Find returns the language of a code, or nil.
 func Find(code string) *Language {
@@ -67,22 +68,25 @@ func Find(code string) *Language {
 
 // codes are the languages' names for programs: ISO 639 with a region, and the letters of
 // Kokoro's servers. Regions that are not here are read as their language is.
-var codes = map[string]string{"a": "en-us", "en": "en-us", "b": "en-gb", "en-uk": "en-gb", "e": "es", "f": "fr", "h": "hi", "i": "it", "p": "pt-br", "pt": "pt-br", "pt-pt": "pt-pt", "j": "ja", "z": "zh", "cmn": "zh"}
+var codes = map[string]string{"a": "en-us", "en": "en-us", "b": "en-gb", "en-uk": "en-gb", "e": "es", "f": "fr", "h": "hi", "i": "it", "p": "pt-br", "pt": "pt-br", "pt-pt": "pt-pt", "j": "ja", "z": "zh", "cmn": "zh",
+	// Other languages that are written in Chinese characters; what is spoken in Hong Kong and Macau is Cantonese.
+	"zh-yue": "yue", "zh-hk": "yue", "zh-mo": "yue", "zh-hant-hk": "yue", "zh-hant-mo": "yue", "zh-min-nan": "nan", "zh-nan": "nan", "zh-wuu": "wuu", "zh-hakka": "hak", "zh-hak": "hak", "zh-gan": "gan", "zh-hsn": "hsn"}
 
 // Code returns the code of a language as voices have it, of a tag such as "es-MX", and
 // whether it can be read. English is in package g2p.
 func Code(tag string) (string, bool) {
 	tag = strings.ReplaceAll(strings.ToLower(tag), "_", "-")
-	base, _, _ := strings.Cut(tag, "-")
-	for _, t := range []string{tag, base} {
-		if c, ok := codes[t]; ok {
-			t = c
+	// What is known of the longest part of the tag holds.
+	for t := tag; t != ""; t = t[:max(0, strings.LastIndexByte(t, '-'))] {
+		code, known := codes[t]
+		if !known {
+			code = t
 		}
-		if t == "en-us" || t == "en-gb" || Find(t) != nil {
-			return t, true
+		if code == "en-us" || code == "en-gb" || Find(code) != nil {
+			return code, true
 		}
-		if t == "pt-pt" {
-			break
+		if known {
+			return code, false
 		}
 	}
 	return tag, false
@@ -103,6 +107,9 @@ const longestWord = 96
 
 // Word returns the sounds of a word in small letters, spoken alone.
 func (l *Language) Word(word string) string {
+	if l.han {
+		return l.hanWord(word)
+	}
 	return l.join([]string{l.word(word)})[0]
 }
 

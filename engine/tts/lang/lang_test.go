@@ -13,6 +13,7 @@ import (
 
 	"quern/engine/tts/g2p"
 	"quern/engine/tts/lang"
+	"quern/engine/tts/lang/mandarin"
 )
 
 func english(t testing.TB) *g2p.G2P {
@@ -52,7 +53,32 @@ func sounds(tokens []g2p.Token) string {
 	return b.String()
 }
 
-// TestReading holds each language against its table: "text => words" and "text = sounds".
+// joined returns the phonemes of the words of tokens.
+func joined(tokens []g2p.Token) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		if t.Kind == g2p.Word {
+			b.WriteString(t.Phonemes)
+		}
+	}
+	return b.String()
+}
+
+// spoken returns the phonemes of pinyin.
+func spoken(t testing.TB, pinyin string) string {
+	var b strings.Builder
+	for _, p := range strings.Fields(pinyin) {
+		s, ok := mandarin.Parse(p)
+		if !ok {
+			t.Fatalf("%q is no syllable", p)
+		}
+		b.WriteString(s.Sounds())
+	}
+	return b.String()
+}
+
+// TestReading holds each language against its table: "text => words", "text = sounds" and
+// "text ~ pinyin".
 func TestReading(t *testing.T) {
 	g := english(t)
 	for _, l := range lang.Languages {
@@ -70,6 +96,9 @@ func TestReading(t *testing.T) {
 				cases++
 				say := heard
 				text, want, ok := strings.Cut(line, " => ")
+				if from, pinyin, found := strings.Cut(line, " ~ "); found {
+					text, want, ok, say = from, spoken(t, pinyin), true, joined
+				}
 				if !ok {
 					say = sounds
 					text, want, ok = strings.Cut(line, " = ")
@@ -141,7 +170,7 @@ func TestDevanagari(t *testing.T) {
 }
 
 func TestCode(t *testing.T) {
-	for tag, want := range map[string]string{"es": "es", "es-MX": "es", "ES_es": "es", "e": "es", "en": "en-us", "en-GB": "en-gb", "en-AU": "en-us", "b": "en-gb", "a": "en-us", "": "", "xx": "", "pt-PT": "", "zh-CN": "", "english": "", "hi": "hi", "hi-IN": "hi", "h": "hi", "ja": ""} {
+	for tag, want := range map[string]string{"es": "es", "es-MX": "es", "ES_es": "es", "e": "es", "en": "en-us", "en-GB": "en-gb", "en-AU": "en-us", "b": "en-gb", "a": "en-us", "": "", "xx": "", "pt-PT": "", "zh-CN": "zh", "zh": "zh", "z": "zh", "cmn": "zh", "cmn-Hans-CN": "zh", "zh-TW": "zh", "zh-Hant": "zh", "zh_Hant_TW": "zh", "zh-Hans-SG": "zh", "zh-cmn": "zh", "yue": "", "zh-yue": "", "zh-HK": "", "zh-Hant-HK": "", "zh-MO": "", "zh-min-nan": "", "wuu": "", "ja-JP": "", "english": "", "hi": "hi", "hi-IN": "hi", "h": "hi", "ja": ""} {
 		got, ok := lang.Code(tag)
 		if ok != (want != "") || ok && got != want {
 			t.Errorf("%q: got %q, %v, want %q", tag, got, ok, want)
@@ -214,8 +243,58 @@ func TestLongWords(t *testing.T) {
 	}
 }
 
+// Runs of characters of any length are read: nothing looks further than a few characters.
+func TestLongRuns(t *testing.T) {
+	for _, piece := range []string{"的", "一", "不", "好", "著", "为", "中国人民", "2个", "１", "，", "——"} {
+		text := strings.Repeat(piece, 20_000/len(piece))
+		tokens, err := lang.Find("zh").Read(t.Context(), text, lang.Reading{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, text, tokens)
+		if len(tokens) == 0 || tokens[len(tokens)-1].End < len(text)-64 {
+			t.Errorf("%q is not read to its end", piece)
+		}
+	}
+}
+
+// Every character of the common blocks is said in Kokoro's symbols or refused.
+func TestCharacters(t *testing.T) {
+	said := 0
+	for r := rune(0x3400); r < 0xa000; r++ {
+		tokens, err := lang.Find("zh").Read(t.Context(), string(r), lang.Reading{})
+		if err != nil && !errors.Is(err, lang.ErrScript) {
+			t.Fatal(err)
+		}
+		check(t, string(r), tokens)
+		if err == nil {
+			said += len(tokens)
+		}
+	}
+	if said < 20_000 {
+		t.Errorf("%d characters are said", said)
+	}
+}
+
+// A user's words are found inside of runs of characters.
+func TestLexiconInRuns(t *testing.T) {
+	lexicon, err := g2p.ParseLexicon([]byte("重庆 kwa\n量子猫 =量子计算机\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "我爱重庆的量子猫吧"
+	tokens, err := lang.Find("zh").Read(t.Context(), text, lang.Reading{Lexicons: []*g2p.UserLexicon{lexicon}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, text, tokens)
+	if got, want := sounds(tokens), "wo↓ ai↘ kwa tɤ lja↘ŋʦɨ↓ ʨi↘swa↘nʨi→ pa"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"El 3 de mayo de 1998, a las 15:30: 1.234,56 € (¡5 %!)", "l'eau d'aujourd'hui", "perché c'è", "não são às 10h", "नमस्ते १२३", "₹1,50,000 का ५० % 21वीं सदी, आर.के. ज्ञान दु:ख TV 10:30 बजे", "क़ड़ँः्ा\u200dऽॐ", "XIV 1/2 +34 600 123 456", "[a](/b/) <break time=\"1s\"/>"} {
+	for _, s := range []string{"El 3 de mayo de 1998, a las 15:30: 1.234,56 € (¡5 %!)", "l'eau d'aujourd'hui", "perché c'è", "não são às 10h", "नमस्ते १२३", "₹1,50,000 का ५० % 21वीं सदी, आर.के. ज्ञान दु:ख TV 10:30 बजे", "क़ड़ँः्ा\u200dऽॐ", "2024年5月1日，我一个人去了银行；¥3.5亿（50%-60%）……", "中國著名的行長看著頭髮 iPhone15 １２３％", "電話：13800138000 3:2 -5℃", "XIV 1/2 +34 600 123 456", "[a](/b/) <break time=\"1s\"/>"} {
 		for i := range lang.Languages {
 			f.Add(s, uint8(i))
 		}

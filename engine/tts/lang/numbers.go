@@ -31,6 +31,8 @@ type vocabulary struct {
 	oclock   string                            // a word behind a time that clock says itself
 	phones   string                            // telephone numbers that nothing marks; alternatives, each before a |
 	marks    string                            // of money, beside the signs; alternatives, each behind a |
+	begins   string                            // what patterns begin with beside digits and the usual signs
+	phoned   func(s string) []string           // a telephone number, if not in groups
 	dotted   func(text string) ([]string, int) // initials and the like: what is said of how many bytes
 	money    map[string]currency
 	cents    string // between the whole and the cents; may be ""
@@ -77,7 +79,11 @@ func (s *scanner) digits(rest string) {
 	for _, r := range rest[:k] {
 		b.WriteByte(byte('0' + value(r)))
 	}
-	s.put(s.whole(b.String(), false), k)
+	if before, _ := lastRune(s.text[:s.i]); s.han && b.Len() > 2 && unicode.Is(unicode.Latin, before) { // the number of a train
+		s.put(s.phoned(b.String()), k)
+	} else {
+		s.put(s.whole(b.String(), false), k)
+	}
 	s.space()
 }
 
@@ -226,6 +232,9 @@ func (v *vocabulary) time(h, m string) []string { return v.clock(v, atoi(h), ato
 
 // telephone says groups of digits: of two as numbers, longer ones digit by digit.
 func (v *vocabulary) telephone(s string) []string {
+	if v.phoned != nil {
+		return v.phoned(s)
+	}
 	var out []string
 	groups := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" .-()/", r) })
 	for k, g := range groups {

@@ -124,15 +124,14 @@ func alternatives[T any](m map[string]T) string {
 
 // matched tries the patterns where the scanner stands and puts what the first says.
 func (s *scanner) matched(rest string) bool {
-	if c := rest[0]; c < 0x80 && !isDigit(c) && !strings.ContainsRune("-+$RU", rune(c)) || s.vocabulary == nil {
+	if s.vocabulary == nil {
 		return false
 	}
-	r := firstRune(rest)
-	if r >= 0x80 && !strings.ContainsRune("−€£¥₹", r) && !devanagariDigit(r) && !(s.marks != "" && r == 'र') {
+	if r := western(firstRune(rest)); !('0' <= r && r <= '9') && !strings.ContainsRune("-+$RU−€£¥₹", r) && !strings.ContainsRune(s.begins, r) {
 		return false
 	}
 	head := rest[:min(len(rest), lookahead)]
-	native := strings.ContainsFunc(head, devanagariDigit)
+	native := strings.ContainsFunc(head, func(r rune) bool { return western(r) != r })
 	if native {
 		head = strings.Map(western, head)
 	}
@@ -146,7 +145,7 @@ func (s *scanner) matched(rest string) bool {
 			n = lengthBefore(rest, n)
 		}
 		last, _ := utf8.DecodeLastRuneInString(m[0])
-		if next := firstRune(rest[n:]); inWord(next) && (inWord(last) && unicode.IsDigit(next) == unicode.IsDigit(last) || unicode.IsDigit(next)) {
+		if next := firstRune(rest[n:]); inWord(next) && !s.character(next) && !s.character(last) && (inWord(last) && unicode.IsDigit(next) == unicode.IsDigit(last) || unicode.IsDigit(next)) {
 			continue // it would end inside a number or a word
 		}
 		if words := p.say(s, m); len(words) > 0 {
@@ -160,12 +159,20 @@ func (s *scanner) matched(rest string) bool {
 	return false
 }
 
-func devanagariDigit(r rune) bool { return r >= '०' && r <= '९' }
-
-// western returns the digit 0 to 9 of one in Devanagari, and other characters as they are.
+// western returns the digit 0 to 9 of one in Devanagari, the usual form of a wide letter, digit or
+// sign, and other characters as they are, the wide comma, which stands in no number, among them.
 func western(r rune) rune {
-	if devanagariDigit(r) {
+	switch {
+	case r >= '०' && r <= '९':
 		return r - '०' + '0'
+	case r == '，':
+		return r
+	case r >= '！' && r <= '～':
+		return r - '！' + '!'
+	case r == '￥':
+		return '¥'
+	case r == '\u3000':
+		return ' '
 	}
 	return r
 }

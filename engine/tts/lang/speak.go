@@ -52,6 +52,8 @@ func (s *scanner) clause(items []item) {
 		switch {
 		case t.Phonemes != "":
 			fixed[k] = t.Phonemes
+		case t.english:
+			fixed[k], t.Source = s.latin(t.Text), g2p.Guess
 		case t.spell:
 			said[k], t.Source = s.spell(t.Text), g2p.Spelled
 		default:

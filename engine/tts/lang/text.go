@@ -28,8 +28,9 @@ type Reading struct {
 // An item is a token before it is pronounced.
 type item struct {
 	g2p.Token
-	spell bool // letters
-	shift float64
+	spell   bool // letters
+	english bool // pronounced as English, with its capitals
+	shift   float64
 }
 
 // A scanner turns text into items. It looks ahead by bounded amounts only, so its time
@@ -72,6 +73,11 @@ func (l *Language) Read(ctx context.Context, text string, r Reading) ([]g2p.Toke
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
+	if s.han {
+		if err := s.characters(ctx, r.Marks); err != nil {
+			return nil, err
+		}
+	}
 	for i := range r.Marks {
 		m := &r.Marks[i]
 		from := sort.Search(len(s.out), func(k int) bool { return s.out[k].Start >= m.Start })
@@ -99,7 +105,7 @@ func (s *scanner) step() error {
 	rest := s.text[s.i:]
 	r, n := utf8.DecodeRuneInString(rest)
 	before, _ := utf8.DecodeLastRuneInString(s.text[:s.i])
-	inside := inWord(before)
+	inside := inWord(before) && !s.character(before)
 	switch {
 	case unicode.IsSpace(r):
 		s.space()
@@ -130,6 +136,8 @@ func (s *scanner) step() error {
 		}
 	}
 	switch {
+	case s.character(r):
+		s.characterRun(rest)
 	case unicode.IsLetter(r):
 		return s.word(rest)
 	case unicode.IsDigit(r):
@@ -146,8 +154,12 @@ func (s *scanner) word(rest string) error {
 	if k == 0 { // letters of another script
 		return s.foreign(rest)
 	}
-	w := norm.NFC.String(typed.Replace(rest[:k]))
+	w := norm.NFC.String(strings.Map(western, typed.Replace(rest[:k])))
 	low := strings.ToLower(w)
+	if s.han {
+		s.add(item{Token: g2p.Token{Text: w, Kind: g2p.Word}, english: true}, k)
+		return nil
+	}
 	if s.dotted != nil && strings.Contains(rest[:min(len(rest), lookahead)], ".") {
 		if words, n := s.dotted(rest[:min(len(rest), lookahead)]); n > 0 {
 			s.put(words, n)
@@ -246,8 +258,10 @@ func (s *scanner) foreign(rest string) error {
 }
 
 func (l *Language) script() string {
-	if l.scriptOf != nil {
-		return "Devanagari and Latin script"
+	for name, table := range unicode.Scripts {
+		if table == l.scriptOf {
+			return name + " and Latin script"
+		}
 	}
 	return "Latin script"
 }
@@ -255,9 +269,9 @@ func (l *Language) script() string {
 // reads reports whether a letter can be read: one of the language's, or one that is made
 // of a Latin one.
 func (l *Language) reads(r rune) bool {
-	low := unicode.ToLower(r)
+	low := western(unicode.ToLower(r))
 	base, _ := decompose(low)
-	return r < 0x80 || strings.ContainsRune(l.own, low) || strings.ContainsRune(l.own, base) || folds[low] != "" || base >= 'a' && base <= 'z'
+	return low < 0x80 || strings.ContainsRune(l.own, low) || strings.ContainsRune(l.own, base) || folds[low] != "" || base >= 'a' && base <= 'z'
 }
 
 // wordLen is the length of the run of letters s begins with, with apostrophes inside it.
@@ -270,7 +284,7 @@ func (l *Language) wordLen(s string) int {
 		case unicode.IsLetter(r) && l.reads(r) && unicode.Is(unicode.Latin, r) == latin, unicode.Is(unicode.M, r) && k > 0:
 		case r == ':' && l.visarga[s[:k]] && unicode.Is(l.scriptOf, firstRune(s[k+n:])):
 		case (r == '\u200c' || r == '\u200d') && k > 0 && l.scriptOf != nil:
-		case (r == '\'' || r == '’') && k > 0 && unicode.IsLetter(firstRune(s[k+n:])) && l.elides:
+		case (r == '\'' || r == '’') && k > 0 && unicode.IsLetter(firstRune(s[k+n:])) && (l.elides || l.han):
 		default:
 			return k
 		}
@@ -370,7 +384,8 @@ func (s *scanner) put(words []string, n int) {
 		if w == "," {
 			t.Kind, t.Phonemes = g2p.Punctuation, w
 		} else if w[0] == '!' && len(w) > 1 {
-			t.Text, t.spell = w[1:], true
+			t.Text = w[1:]
+			t.spell, t.english = !s.han, s.han && !s.character(firstRune(t.Text))
 		}
 		if t.Kind == g2p.Punctuation && len(s.out) > 0 {
 			s.out[len(s.out)-1].Space = false
@@ -422,6 +437,8 @@ func allCapitals(text string) bool {
 var punctuation = map[rune]string{
 	'.': ".", '!': "!", '?': "?", '…': "…", ':': ":", ';': ";", ',': ",", '—': "—", '–': "—", '―': "—", '“': "“", '”': "”", '«': "“", '»': "”",
 	'„': "“", '(': "(", ')': ")", '[': "(", ']': ")", '{': "(", '}': ")", '।': ".", '॥': ".",
+	'，': ",", '、': ",", '､': ",", '。': ".", '｡': ".", '．': ".", '！': "!", '？': "?", '：': ":", '；': ";", '（': "(", '）': ")", '［': "(", '］': ")", '｛': "(", '｝': ")", '〔': "(", '〕': ")",
+	'《': "“", '》': "”", '〈': "“", '〉': "”", '「': "“", '」': "”", '『': "“", '』': "”", '【': "“", '】': "”", '〖': "“", '〗': "”", '〝': "“", '〞': "”", '＂': "”",
 }
 
 // mark reads one character that begins neither a word nor a number.
@@ -434,6 +451,12 @@ func (s *scanner) mark(r rune, n int, rest string, before rune) {
 		s.punct("…", k)
 	case strings.HasPrefix(rest, "--"):
 		s.punct("—", 2)
+	case r == '—' || r == '…': // several are one
+		k := n
+		for k < 64 && strings.HasPrefix(rest[k:], rest[:n]) {
+			k += n
+		}
+		s.punct(punctuation[r], k)
 	case r == '-' && unicode.IsSpace(before) && unicode.IsSpace(next):
 		s.punct("—", 1)
 	case r == '"':
@@ -446,6 +469,8 @@ func (s *scanner) mark(r rune, n int, rest string, before rune) {
 		s.punct(punctuation[r], n)
 	case s.signs[r] != "":
 		s.say(s.signs[r], n)
+	case s.signs[western(r)] != "":
+		s.say(s.signs[western(r)], n)
 	case unicode.IsNumber(r):
 		if d := strings.Trim(norm.NFKD.String(string(r)), "().,"); d != "" && digitsOf(d) == d {
 			s.put(s.whole(d, false), n)
