@@ -48,6 +48,9 @@ func agree(program, code, file string, show int) (err error) {
 		return fmt.Errorf("-lang %q is none of the languages built in", code)
 	}
 	words := strings.Fields(strings.ToLower(string(must.Get(os.ReadFile(file)))))
+	if code == "zh" {
+		return agreePinyin(must.Get(espeakPinyin(program, words)), show)
+	}
 	want := must.Get(espeak(program, cmp.Or(espeakVoices[code], code), words))
 	var with, without score
 	english := 0

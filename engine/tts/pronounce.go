@@ -106,8 +106,16 @@ func (p *Pronouncer) phonemize(ctx context.Context, t Text) ([]g2p.Token, string
 
 // unread says that a language cannot be pronounced, and which can.
 func unread(code string) error {
-	return fmt.Errorf("%w: %q; %s are built in", ErrLanguage, code, strings.Join(lang.Spoken(), ", "))
+	base, _, _ := strings.Cut(code, "-")
+	name := ""
+	if others[base] != "" {
+		name = ", " + others[base]
+	}
+	return fmt.Errorf("%w: %q%s; %s are built in", ErrLanguage, code, name, strings.Join(lang.Spoken(), ", "))
 }
+
+// others are languages that are asked for and not built in.
+var others = map[string]string{"ja": "Japanese", "yue": "Cantonese"}
 
 // read returns the tokens of a document's text in a language that is built in.
 func (p *Pronouncer) read(ctx context.Context, code string, doc *ssml.Document, lexicons []*Lexicon) ([]g2p.Token, error) {

@@ -1,6 +1,7 @@
 package mandarin
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -31,6 +32,9 @@ func Parse(text string) (Syllable, bool) {
 	i, ok := indexes()[text]
 	return syllable(i, tone), ok
 }
+
+// Syllables lists what syllables there are, without tones.
+func Syllables() []string { return slices.Clone(pinyin) }
 
 // Sounds is the syllable in Kokoro's symbols: the arrow of its tone stands behind the vowel,
 // before an n or ŋ.

@@ -2,7 +2,7 @@
 // simplified characters of traditional ones, and words with how common they are and how they are
 // read where their characters do not say so.
 //
-// It reads, in the folder -dir: pinyin.txt, kMandarin_8105.txt and kMandarin.txt of
+// It reads, in the folder -dir: pinyin.txt, kMandarin_8105.txt, kMandarin.txt and kTGHZ2013.txt of
 // mozillazg/pinyin-data 0.15.0 (MIT; readings of Unicode's Unihan), phrases.txt, which is pinyin.txt of
 // mozillazg/phrase-pinyin-data 0.19.0 (MIT), dict.txt.small of fxsjy/jieba (MIT), TSCharacters.txt of
 // BYVoid/OpenCC (Apache-2.0); and own.txt beside this file, which comes before all of them.
@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -61,6 +62,7 @@ func (g *generator) run(dir, own, out string, least int) error {
 			return err
 		}
 	}
+	var source map[rune]mandarin.Syllable // readings before those of our own
 	for _, step := range []struct {
 		file string
 		take func(line string) error
@@ -73,6 +75,12 @@ func (g *generator) run(dir, own, out string, least int) error {
 		if err := each(step.file, step.take); err != nil {
 			return err
 		}
+		if step.file == at("TSCharacters.txt") {
+			source = maps.Clone(g.usual)
+		}
+	}
+	if err := g.keep(source, at("kTGHZ2013.txt")); err != nil {
+		return err
 	}
 	g.compose()
 	g.prune()
@@ -150,6 +158,24 @@ func marked(p string) (mandarin.Syllable, bool) {
 		}
 	}
 	return mandarin.Parse(norm.NFC.String(b.String()) + tone)
+}
+
+// keep has traditional characters read as the simplified ones in their place, but those that have
+// another reading in the sources where the dictionary of the mainland gives the simplified one several.
+func (g *generator) keep(source map[rune]mandarin.Syllable, file string) error {
+	several := map[rune]bool{}
+	err := each(file, func(line string) error {
+		code, list, _ := strings.Cut(line, ":")
+		n, err := strconv.ParseUint(strings.TrimPrefix(code, "U+"), 16, 21)
+		several[rune(n)] = strings.Contains(list, ",")
+		return err
+	})
+	for from, to := range g.simple {
+		if g.usual[from] == source[from] && (source[from] == source[to] || !several[to]) {
+			g.usual[from] = g.usual[to]
+		}
+	}
+	return err
 }
 
 // traditional reads "乾	干 乾".
