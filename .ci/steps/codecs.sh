@@ -10,6 +10,7 @@ if [ -n "$missing" ]; then
   install ffmpeg mpg123 opus-tools vorbis-tools flac lame faad
 fi
 QUERN_TEST_WHOLE=1 go test -count=1 ./codecs/...
+QUERN_TEST_WHOLE=1 go test -count=1 -run Containers ./engine/asr
 if [ -d ../shared/fixtures/audio ]; then go run ./bench/codecs -check -speed=false; fi
 if command -v chromium >/dev/null; then
   go run ./bench/codecs -samples "$scratch/samples"

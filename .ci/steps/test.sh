@@ -3,4 +3,5 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 go test ./...
-QUERN_TEST_WHOLE=1 go test -run '^Test(Random.*|DraftsChangeNothing|TimesChangeNothing)$' ./engine/sched
+QUERN_TEST_WHOLE=1 go test -run '^Test(Random.*|DraftsChangeNothing|TimesChangeNothing|RealVocabularies|Fixtures|Mutated|Distributions)$' \
+  ./engine/{sched,grammar,wire,onnx,sample}
