@@ -213,6 +213,13 @@ func TestFamilies(t *testing.T) {
 		{"made/hunyuan-moe/model.gguf", 1e-4},
 		{"made/gpt2/model.gguf", 1e-4},
 		{"made/gptneox/model.gguf", 1e-4},
+		{"made/apertus/model.gguf", 1e-4},
+		{"made/arcee/model.gguf", 1e-4},
+		{"made/bailingmoe/model.gguf", 1e-4},
+		{"made/nemotron/model.gguf", 1e-4},
+		{"made/olmo/model.gguf", 1e-4},
+		{"made/stablelm-12b/model.gguf", 1e-4},
+		{"made/starcoder/model.gguf", 1e-4},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			_, m := load(t, tt.file)

@@ -29,7 +29,7 @@ func asked(t *testing.T) {
 // wants the others named for the op that it lacks.
 func TestSharedFamilies(t *testing.T) {
 	asked(t)
-	device := []string{"cohere2", "command-r", "ernie4-5", "hunyuan-dense", "olmo3", "qwen25vl-text", "qwen3vl-text", "seed-oss"}
+	device := []string{"cohere2", "command-r", "ernie4-5", "hunyuan-dense", "ministral3", "olmo3", "qwen25vl-text", "qwen3vl-text", "seed-oss"}
 	files, err := filepath.Glob(filepath.Join(fixtures.Path(t, "families"), "*", "model.gguf"))
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d files, %v", len(files), err)

@@ -44,7 +44,7 @@ func (f *fuser) maker(v, times int) (i int, ok bool) {
 func (f *fuser) norm(x, times int) (from int, o graph.RMSNorm, tasks []int) {
 	if i, ok := f.maker(x, times); ok {
 		t := f.tasks[i]
-		if n, is := t.Op.(graph.RMSNorm); is && n.Weight.Shape[0] == f.p.e.p.Values[x].Width() {
+		if n, is := t.Op.(graph.RMSNorm); is && len(n.Weight.Shape) == 1 && n.Weight.Shape[0] == f.p.e.p.Values[x].Width() {
 			return t.In[0], n, []int{i}
 		}
 	}
@@ -179,7 +179,7 @@ func (f *fuser) chain(v, headDim int) (c chain) {
 			}
 			c.rope = &o
 		case graph.RMSNorm:
-			if c.norm.Weight != nil || o.Weight.Shape[0] != headDim {
+			if c.norm.Weight != nil || len(o.Weight.Shape) != 1 || o.Weight.Shape[0] != headDim {
 				return c
 			}
 			c.norm = o
