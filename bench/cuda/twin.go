@@ -385,7 +385,7 @@ func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type,
 		table[i] = int32(spec.Blocks - 1 - i)
 	}
 	for _, n := range batches {
-		in := &graph.Batch{Tables: [][]int32{table}}
+		in := &graph.Batch{Tables: [][]int32{table}, States: []int32{0}}
 		for i := range int32(n.rows) {
 			in.Tokens, in.Positions, in.Seq = append(in.Tokens, r.Int32N(int32(c.Vocab))), append(in.Positions, at+i), append(in.Seq, 0)
 			if int(i) < n.want {

@@ -99,7 +99,8 @@ func (r *runner) run(in *graph.Batch) []float32 {
 // of order, begin; then both go on, token by token.
 func prompts(a, b []int32, more int) []*graph.Batch {
 	tables := [][]int32{{7, 1, 4, 2}, {5, 3, 0, 6}}
-	first := &graph.Batch{Tables: tables}
+	states := []int32{1, 0}
+	first := &graph.Batch{Tables: tables, States: states}
 	for s, tokens := range [][]int32{a, b} {
 		for i, id := range tokens {
 			first.Tokens, first.Positions, first.Seq = append(first.Tokens, id), append(first.Positions, int32(i)), append(first.Seq, int32(s))
@@ -111,7 +112,7 @@ func prompts(a, b []int32, more int) []*graph.Batch {
 		all = append(all, &graph.Batch{
 			Tokens:    []int32{a[i%len(a)], b[(i+1)%len(b)]},
 			Positions: []int32{int32(len(a) + i), int32(len(b) + i)},
-			Seq:       []int32{0, 1}, Tables: tables, Want: []int32{0, 1},
+			Seq:       []int32{0, 1}, Tables: tables, States: states, Want: []int32{0, 1},
 		})
 	}
 	return all
@@ -177,7 +178,7 @@ func program(t testing.TB, m model.LM, rows, want int) (*graph.Program, graph.Ca
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, p.CacheSpec(8, 4, 1, quant.F16)
+	return p, p.CacheSpec(8, 4, 2, quant.F16)
 }
 
 // Every family gives the CPU's logits, on devices with and without tensor cores
@@ -220,6 +221,9 @@ func TestFamilies(t *testing.T) {
 		{"made/olmo/model.gguf", 1e-4},
 		{"made/stablelm-12b/model.gguf", 1e-4},
 		{"made/starcoder/model.gguf", 1e-4},
+		{"made/granitehybrid-moe/model.gguf", 1e-4},
+		{"made/jamba/model.gguf", 1e-4},
+		{"made/qwen35moe/model.gguf", 1e-4},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			_, m := load(t, tt.file)

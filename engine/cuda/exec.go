@@ -25,6 +25,7 @@ type exec struct {
 	below   graph.Batch // what the processor's part is given
 	limits  graph.Limits
 	uses    []int // of each value, by steps and as results
+	states  []portion
 }
 
 // newExec cuts the Program up. Nothing is on the devices yet.
@@ -65,6 +66,7 @@ func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) 
 		at, over, e.over = list[0].at, list[0].over, list[0].over
 		list = list[1:]
 	}
+	at0 := at // steps of the processor
 	for i, o := range owners {
 		next := cut{len(p.Steps), p.Results}
 		if i < len(list) {
@@ -75,6 +77,9 @@ func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) 
 			graphs: make(map[graphKey]*replay),
 		})
 		at, over = next.at, next.over
+	}
+	if e.limits.State > 0 {
+		e.states = whose(p.Steps[:at0], e.parts, b.devices)
 	}
 	return e, nil
 }
@@ -155,6 +160,9 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]fl
 		}
 		if c.all == nil {
 			spec = &c.spec
+		}
+		if c.parts == nil {
+			c.parts = e.states
 		}
 	}
 	if err := e.limits.Check(in, spec); err != nil {
