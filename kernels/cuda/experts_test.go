@@ -99,3 +99,79 @@ func TestExperts(t *testing.T) {
 		})
 	}
 }
+
+// TestRoute holds routings that are not plain against those of a whole mixture on the CPU: its
+// experts give ones, so a row's result is what they weigh together.
+func TestRoute(t *testing.T) {
+	const n, rows = 40, 3
+	bias, scales := random(7, n), random(8, n)
+	p := threads.NewPool(1)
+	defer p.Close()
+	for name, o := range map[string]matmul.Routing{
+		"sigmoids":             {Used: 3, Sigmoid: true},
+		"sigmoids and a bias":  {Used: 4, Sigmoid: true, Bias: bias, Renormalise: true, Scale: 2.5},
+		"groups":               {Used: 5, Sigmoid: true, Bias: bias, Groups: 8, UsedGroups: 3, Renormalise: true},
+		"groups by their best": {Used: 3, Groups: 5, UsedGroups: 1, GroupMax: true, Scale: 16},
+		"groups of one":        {Used: 2, Groups: 40, UsedGroups: 7},
+		"factors":              {Used: 2, Renormalise: true, Factors: scales},
+		"a bias on a softmax":  {Used: 6, Bias: bias},
+	} {
+		t.Run(name, func(t *testing.T) {
+			router := random(9, rows*n)
+			router[1], router[2], router[0] = 3, 3, 3 // equals: the lower wins
+			// Expert i gives one in column i: a row's result is the weight of each.
+			eye := make([]float32, n*n)
+			for i := range n {
+				eye[i*n+i] = 1
+			}
+			up := make([]float32, n)
+			for i := range up {
+				up[i] = 1
+			}
+			stack := func(v []float32, out int) matmul.Stack {
+				return matmul.Stack{Type: quant.F32, Data: quant.Floats(v), Out: out, In: 1}
+			}
+			x := []float32{1, 1, 1}
+			want := make([]float32, rows*n)
+			matmul.NewExperts(matmul.ExpertsOptions{Up: stack(up, 1), Down: stack(eye, n), Routing: o, Act: func(dst, g, _ []float32) { copy(dst, g) }}, n, rows).Run(p, want, x, router, rows)
+
+			g := newGPU(t)
+			flag := map[bool]int{true: 1}
+			vector := func(v []float32) uint64 {
+				if v == nil {
+					return none
+				}
+				return g.floats(v)
+			}
+			for _, onInput := range []bool{false, true} {
+				chosen, weight, by := g.Alloc(4*rows*o.Used), g.Alloc(4*rows*o.Used), none
+				if onInput {
+					by = g.Alloc(4 * rows * o.Used)
+				}
+				g.run("experts_route", cuda.Dims{Rows: rows}, chosen, weight, by, g.floats(router), vector(o.Bias), vector(o.Factors), n, o.Used,
+					flag[o.Sigmoid], max(1, o.Groups), o.UsedGroups, flag[o.GroupMax], flag[o.Renormalise], o.Scale)
+				weights := g.got(weight, rows*o.Used)
+				if onInput {
+					for i, w := range weights {
+						if w != 1 {
+							t.Fatalf("slot %d counts %g, want 1", i, w)
+						}
+					}
+					weights = g.got(by, rows*o.Used)
+					dst := g.Alloc(4 * rows * o.Used * 2)
+					g.run("experts_inputs", cuda.Dims{Rows: rows * o.Used, Out: 2}, dst, g.floats([]float32{1, 2, 3, 4, 5, 6}), by, 2, o.Used)
+					for i, v := range g.got(dst, rows*o.Used*2) {
+						if want := weights[i/2] * float32(i/2/o.Used*2+i%2+1); v != want {
+							t.Fatalf("input %d is %g, want %g", i, v, want)
+						}
+					}
+				}
+				got := make([]float32, rows*n)
+				for i, e := range g.gotInts(chosen, rows*o.Used) {
+					got[i/o.Used*n+int(e)] = weights[i]
+				}
+				near(t, name, got, want, func(i int) float64 { return 2e-5 * math.Abs(float64(want[i])) })
+			}
+		})
+	}
+}
