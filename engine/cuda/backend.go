@@ -203,6 +203,11 @@ func (b *Backend) Compile(ctx context.Context, p *graph.Program, w graph.Watch) 
 	if err != nil {
 		return nil, err
 	}
+	if err := e.apart(); err != nil {
+		e.Close()
+		b.log.Info("the model runs on the CPU", "why", err)
+		return b.compileHost(ctx, p)
+	}
 	e.watch = w
 	err = b.do(func() error {
 		if err := b.fresh(); err != nil {

@@ -26,6 +26,7 @@ type exec struct {
 	limits  graph.Limits
 	uses    []int // of each value, by steps and as results
 	states  []portion
+	asks    bool // rows that are wanted are rotated or see tokens
 }
 
 // newExec cuts the Program up. Nothing is on the devices yet.
@@ -38,6 +39,10 @@ func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) 
 	for _, s := range p.Steps {
 		for _, v := range s.In {
 			e.uses[v]++
+		}
+		switch s.Op.(type) {
+		case graph.Rope, graph.SharedAttention:
+			e.asks = e.asks || p.Values[s.Out].Lead == graph.PerWant
 		}
 	}
 	host, dev := b.spans(e.limits.Layers)
@@ -82,6 +87,18 @@ func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) 
 		e.states = whose(p.Steps[:at0], e.parts, b.devices)
 	}
 	return e, nil
+}
+
+// apart says which layer's keys a part needs that another has, nil for none.
+func (e *exec) apart() error {
+	for _, p := range e.parts {
+		for _, s := range p.steps {
+			if o, is := s.Op.(graph.SharedAttention); is && (o.Layer < p.layers.from || o.Layer >= p.layers.to) {
+				return fmt.Errorf("cuda: layers share the keys of layer %d, which another device or the processor has", o.Layer)
+			}
+		}
+	}
+	return nil
 }
 
 // place uploads weights and reserves buffers, after a look at whether they fit.

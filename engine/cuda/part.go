@@ -63,8 +63,8 @@ type graphKey struct {
 type replay struct{ graph driver.Graph }
 
 // The inputs of a step lie in device memory as 32-bit words: a column for each
-// of these, as long as the Program has rows, four for runs of rows where it has states, one of slots for
-// each further pool of the cache, and then the block tables, those of a sequence together. A row
+// of these, as long as the Program has rows, four for runs of rows where it has states, three of the rows
+// wanted where those see tokens, one of slots for each further pool of the cache, and then the block tables, those of a sequence together. A row
 // that fills up has no slot to store to and sees no tokens.
 const (
 	tokens = iota
@@ -74,7 +74,9 @@ const (
 	slots     // where keys and values go: block · block size + place
 	wanted
 	columns // of every Program
-	runs    = columns
+
+	runs    = columns // four of them
+	ofWants = 3       // positions, sequences and ends again, of the rows wanted
 )
 
 // A batch is how a step is launched.
@@ -274,12 +276,28 @@ func (p *part) column(i int) int { return i * max(p.e.p.Rows, p.e.p.Want) }
 // word is the address of column i.
 func (p *part) word(i int) uint64 { return uint64(p.block) + 4*uint64(p.column(i)) }
 
-// near0 is the column of the first pool beside the first, behind those of runs.
-func (p *part) near0() int {
+// wants is the first column of the rows wanted, behind those of runs.
+func (p *part) wants() int {
 	if p.e.limits.State > 0 {
 		return runs + 4
 	}
 	return columns
+}
+
+// near0 is the column of the first pool beside the first.
+func (p *part) near0() int {
+	if p.e.asks {
+		return p.wants() + ofWants
+	}
+	return p.wants()
+}
+
+// ofRows is the address of positions, sequences or ends of the rows of a batch, or of those wanted.
+func (p *part) ofRows(column int, lead graph.Lead) uint64 {
+	if lead == graph.PerWant {
+		column += p.wants() - positions
+	}
+	return p.word(column)
 }
 
 // near is the pool of layer l of the cache.
@@ -349,6 +367,15 @@ func (p *part) fill(in *graph.Batch, c *cache) {
 	if p.e.limits.State > 0 {
 		all := w[p.column(runs):][:4*p.run.runs]
 		runsOf(unsafe.Slice((*run)(unsafe.Pointer(unsafe.SliceData(all))), p.run.runs), in, p.run.rows)
+	}
+	if p.e.asks {
+		for k := range ofWants {
+			to := w[p.column(p.wants()+k):][:p.run.want]
+			clear(to)
+			for i, r := range in.Want {
+				to[i] = col[positions+k][r]
+			}
+		}
 	}
 	clear(col[wanted][:p.run.want])
 	copy(col[wanted], in.Want)

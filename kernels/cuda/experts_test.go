@@ -175,3 +175,25 @@ func TestRoute(t *testing.T) {
 		})
 	}
 }
+
+// Heads that have a matrix each go through expert_gemv without a choice.
+func TestHeadMatrices(t *testing.T) {
+	const heads, out, in, rows = 3, 5, 64, 2
+	for _, typ := range []quant.Type{quant.F32, quant.Q8_0} {
+		w, x := encode(typ, random(1, heads*out*in)), random(2, rows*heads*in)
+		g := newGPU(t)
+		px, dst := g.floats(x), g.Alloc(4*rows*heads*out)
+		if cuda.Quantised(typ) {
+			px = g.Alloc(rows * heads * quant.ActBytes(quant.ActQ8_32, in))
+			g.run("quantize", cuda.Dims{In: in, Rows: rows * heads}, px, g.floats(x), in)
+		}
+		g.run(cuda.Name("expert_gemv", typ), cuda.Dims{Rows: rows * heads, Out: out}, dst, g.bytes(w), px, none, none, out, in, heads)
+		plain, want := decode(typ, w, heads*out*in), make([]float32, rows*heads*out)
+		for i := range want {
+			for k := range in {
+				want[i] += plain[i%(heads*out)*in+k] * x[i/out*in+k]
+			}
+		}
+		near(t, "heads by "+typ.String(), g.got(dst, len(want)), want, func(int) float64 { return map[bool]float64{false: 1e-4, true: 0.4}[cuda.Quantised(typ)] })
+	}
+}

@@ -27,7 +27,7 @@ func perUnits(d Dims) [3]int      { return [3]int{ceil(d.In, 256*8), d.Rows, 1} 
 // Kernels is the table. A grid's y is at most 65535, so rows are too, but those of
 // norms and of what is flat. Where a comment says "dst may be x" no other aliasing
 // is allowed.
-var Kernels = slices.Concat(rowKernels, weightKernels(), fusedKernels(), sampleKernels, attentionKernels(), recurrentKernels())
+var Kernels = slices.Concat(rowKernels, weightKernels(), fusedKernels(), sampleKernels, attentionKernels(), latentKernels(), recurrentKernels())
 
 var rowKernels = []Kernel{
 	{Name: "quantize", Module: "rows", Op: "Linear", Threads: 256, Grid: perGroup, Uses: "In Rows",
@@ -168,6 +168,20 @@ func GroupName(t quant.Type, headDim, group int) string {
 	return Name("attend_group", t) + "_" + strconv.Itoa(headDim)
 }
 
+// Heads that attend_T and attend_wide_T have registers for.
+const (
+	maxHead = 256
+	MaxHead = 512
+)
+
+// AttendName returns the kernel for any rows with heads of headDim, at most MaxHead.
+func AttendName(t quant.Type, headDim int) string {
+	if headDim > maxHead {
+		return Name("attend_wide", t)
+	}
+	return Name("attend", t)
+}
+
 // attentionKernels are the kernels that write and read KV caches.
 func attentionKernels() []Kernel {
 	var ks []Kernel
@@ -178,12 +192,15 @@ func attentionKernels() []Kernel {
 			Kernel{Name: Name("kv_put", t), Module: "attention", Op: "Attention", Threads: 256, Grid: perValue, Uses: "Out = kv_heads·head_dim, Rows",
 				Doc: "stores keys and values at their slots of one layer of a cache laid out as kernels.KV; slot is block · block_size + place; head_dim is whole blocks",
 				Params: []Param{cache, ptr("k", "float32 (rows, kv_heads, head_dim)"), ptr("v", "float32 (rows, kv_heads, head_dim)"),
-					ptr("slots", "int32 (rows), below 0: nothing is stored"), num("kv_heads", ""), num("head_dim", ""), num("block_size", "")}},
-			Kernel{Name: Name("attend", t), Module: "attention", Op: "Attention", Threads: 128, Grid: perSplit, Uses: "Heads, Rows, Splits",
-				Doc: "each head's softmax over tokens [max(0, end − window), end) of its row's sequence, cut into grid.z parts; attend_combine finishes. Decode and prefill, where there is no kernel for either",
-				Params: slices.Concat([]Param{ptr("part", "float32 (rows, heads, splits, head_dim + 2), scratch"), ptr("q", "float32 (rows, heads, head_dim)"), cache}, rows,
-					[]Param{num("table_len", ""), num("heads", ""), num("kv_heads", "divides heads"), num("head_dim", "≤ 256"), num("block_size", ""), num("window", "0: none"),
-						float("scale", "of the scores"), float("softcap", "0: none")})})
+					ptr("slots", "int32 (rows), below 0: nothing is stored"), num("kv_heads", ""), num("head_dim", ""), num("block_size", "")}})
+		attend := Kernel{Name: Name("attend", t), Module: "attention", Op: "Attention", Threads: 128, Grid: perSplit, Uses: "Heads, Rows, Splits",
+			Doc: "each head's softmax over tokens [max(0, end − window), end) of its row's sequence, cut into grid.z parts; attend_combine finishes. Decode and prefill, where there is no kernel for either",
+			Params: slices.Concat([]Param{ptr("part", "float32 (rows, heads, splits, head_dim + 2), scratch"), ptr("q", "float32 (rows, heads, head_dim)"), cache}, rows,
+				[]Param{num("table_len", ""), num("heads", ""), num("kv_heads", "divides heads"), num("head_dim", "≤ 256"), num("block_size", ""), num("window", "0: none, below 0: runs of −window tokens"),
+					float("scale", "of the scores"), float("softcap", "0: none")})}
+		wide := attend
+		wide.Name, wide.Doc = AttendName(t, MaxHead), "attend for heads of up to "+strconv.Itoa(MaxHead)
+		ks = append(ks, attend, wide)
 		for _, n := range PrefillHeads {
 			name := PrefillName(t, n)
 			if name == "" {
@@ -198,19 +215,20 @@ func attentionKernels() []Kernel {
 					Doc: "attend_* and attend_combine on tensor cores, for heads of " + strconv.Itoa(n) + ", up to eight to a key head; dst may be q",
 					Params: slices.Concat([]Param{ptr("dst", "float32 (rows, heads, head_dim)"), ptr("part", "float32 (rows, heads, splits, head_dim + 2), scratch of more than one split"),
 						ptr("arrived", "int32 (rows, kv_heads), zeros before and after"), ptr("q", "float32 (rows, heads, head_dim)"), cache}, rows,
-						[]Param{ptr("sinks", "float32 (heads), optional"), num("table_len", ""), num("heads", ""), num("kv_heads", "divides heads"), num("block_size", ""), num("window", "0: none"), float("scale", "of the scores"), float("softcap", "0: none")})})
+						[]Param{ptr("sinks", "float32 (heads), optional"), num("table_len", ""), num("heads", ""), num("kv_heads", "divides heads"), num("block_size", ""), num("window", "0: none, below 0: runs of −window tokens"), float("scale", "of the scores"), float("softcap", "0: none")})})
 			}
 			ks = append(ks, Kernel{Name: name, Module: Name("attention", t), Op: "Attention", Threads: threads, Grid: perTile, Uses: "Heads, Rows",
 				Doc: "attend_* and attend_combine on tensor cores, for heads of " + strconv.Itoa(n) + " and rows that are many of few sequences, those of one side by side; dst may be q. table_len · block_size and tokens · 2 · kv_heads of the layer fit an int32",
 				Params: slices.Concat([]Param{ptr("dst", "float32 (rows, heads, head_dim)"), ptr("q", "float32 (rows, heads, head_dim)"), cache}, rows,
-					[]Param{ptr("sinks", "float32 (heads), optional"), num("table_len", ""), num("rows", ""), num("heads", ""), num("kv_heads", "divides heads"), num("block_size", ""), num("window", "0: none"),
+					[]Param{ptr("sinks", "float32 (heads), optional"), num("table_len", ""), num("rows", ""), num("heads", ""), num("kv_heads", "divides heads"), num("block_size", ""), num("window", "0: none, below 0: runs of −window tokens"),
 						float("scale", "of the scores"), float("softcap", "0: none")})})
 		}
 	}
-	return append(ks, Kernel{Name: "attend_combine", Module: "attention", Op: "Attention", Threads: 128, Grid: perHead, Uses: "Heads, Rows",
-		Doc: "puts the parts of attend_* together; always the launch after it",
+	return append(ks, Kernel{Name: "attend_combine", Module: "attention", Op: "Attention, LatentAttention", Threads: 128, Uses: "Heads, Rows, Out = head_dim",
+		Grid: func(d Dims) [3]int { return [3]int{d.Heads, d.Rows, max(1, ceil(d.Out, maxHead))} },
+		Doc:  "puts the parts of attend_* together; always the launch after it",
 		Params: []Param{ptr("dst", "float32 (rows, heads, head_dim)"), ptr("part", "float32 (rows, heads, splits, head_dim + 2)"), ptr("sinks", "float32 (heads), optional"),
-			num("heads", ""), num("head_dim", "≤ 256"), num("splits", "")}})
+			num("heads", ""), num("head_dim", ""), num("splits", "")}})
 }
 
 // perTile is a grid of one block for 64 rows of a head.
