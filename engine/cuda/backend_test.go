@@ -52,7 +52,7 @@ func TestOps(t *testing.T) {
 			missing = append(missing, reflect.TypeOf(op).Name())
 		}
 	}
-	if known != len(ops) || len(missing) != 9 {
+	if known != len(ops) || len(missing) != 7 {
 		t.Errorf("%d rows, of which %d are of ops; no rows for %v", len(ops), known, missing)
 	}
 }

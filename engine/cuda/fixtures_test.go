@@ -30,7 +30,7 @@ func asked(t *testing.T) {
 func TestSharedFamilies(t *testing.T) {
 	asked(t)
 	device := []string{"cohere2", "command-r", "deepseek-v3", "ernie4-5", "falcon-h1", "falcon-mamba", "gemma4-e", "glm4-moe", "granite4-hybrid",
-		"hunyuan-dense", "lfm2", "llama4", "mamba", "mamba2", "minimax-m2", "ministral3", "nemotron-h", "olmo3", "qwen25vl-text", "qwen35", "qwen3next", "qwen3vl-text", "seed-oss"}
+		"hunyuan-dense", "lfm2", "llama4", "mamba", "mamba2", "minimax-m2", "ministral3", "nemotron-h", "olmo3", "qwen25vl-text", "qwen35", "qwen3next", "qwen3vl-text", "rwkv7", "seed-oss"}
 	files, err := filepath.Glob(filepath.Join(fixtures.Path(t, "families"), "*", "model.gguf"))
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d files, %v", len(files), err)

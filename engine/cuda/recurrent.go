@@ -54,6 +54,30 @@ var deltaNetOp = row[graph.DeltaNet]{
 	},
 }
 
+var tokenShiftOp = row[graph.TokenShift]{
+	weights: func(o graph.TokenShift) []weightKey { return keys(vector(o.Mix)) },
+	lower: func(o graph.TokenShift, l lowering) {
+		n, width := o.Mix.Shape[0], o.Mix.Shape[1]
+		l.byRun("token_shift", gpu.Dims{Out: width}, o.At, []uint64{l.vector(o.Mix)}, i32(width), i32(n))
+	},
+}
+
+var wkv7Op = row[graph.WKV7]{
+	check: func(o graph.WKV7) error {
+		if o.Head > gpu.MaxWKVHead {
+			return fmt.Errorf("cuda: no kernel for RWKV-7 heads of %d", o.Head)
+		}
+		return nil
+	},
+	weights: func(o graph.WKV7) []weightKey {
+		return keys(vector(o.Key), vector(o.Rate), vector(o.Bonus), vector(o.Norm), vector(o.Shift))
+	},
+	lower: func(o graph.WKV7, l lowering) {
+		l.byRun("wkv7", gpu.Dims{Heads: l.width() / o.Head, Out: 1}, o.At,
+			[]uint64{l.vector(o.Key), l.vector(o.Rate), l.vector(o.Bonus), l.vector(o.Norm), l.vector(o.Shift)}, i32(l.width()), i32(o.Head), f32(o.Eps))
+	},
+}
+
 // sized refuses sizes that no kernel has registers for.
 func sized(of string, n int, name func(int) string) error {
 	if name(n) == "" {

@@ -45,6 +45,11 @@ func carrying(t testing.TB, layers int) *graph.Program {
 		y = g.DeltaNet(linear(x, "qkv", 2*16+32, hidden), linear(x, "beta", 4, hidden), linear(x, "alpha", 4, hidden),
 			graph.DeltaNet{A: slow("a2", 4), DtBias: weight("db2", 4), Heads: 4, KeyHeads: 2, Key: 8, Value: 8, Tiled: i > 0, At: carry(4 * 8 * 8)})
 		x = g.Add(x, y)
+		s := g.TokenShift(x, graph.TokenShift{Mix: weight("mix", 5, hidden), At: carry(hidden)})
+		of := func(k int) graph.Value { return g.HeadCut(s, 1, k*hidden, (k+1)*hidden) }
+		y = g.WKV7(of(0), of(1), of(2), of(3), of(4), graph.WKV7{Key: weight("k_k", hidden), Rate: weight("k_a", hidden), Bonus: weight("r_k", hidden),
+			Norm: weight("ln", hidden), Shift: weight("lnb", hidden), Eps: 1e-3, Head: 16, At: carry(16 * hidden)})
+		x = g.Add(x, y)
 		if i < layers {
 			q := func(name string) graph.Value { return linear(x, name, 32, hidden) }
 			x = g.Add(x, g.Attention(q("q"), q("k"), q("v"), graph.Attention{Layer: i, Heads: 1, KVHeads: 1, HeadDim: 32, Scale: 0.2}))
@@ -197,6 +202,7 @@ func TestStatesOnHost(t *testing.T) {
 		"states":        mamba2Op.check(graph.Mamba2{State: 257}),
 		"Mamba's state": mamba1Op.check(graph.Mamba1{A: tensor(r, "a", quant.F32, 4, 65)}),
 		"keys":          deltaNetOp.check(graph.DeltaNet{Key: 257}),
+		"heads":         wkv7Op.check(graph.WKV7{Head: 65}),
 	} {
 		if err == nil {
 			t.Errorf("%s: taken", name)

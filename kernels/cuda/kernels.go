@@ -64,6 +64,7 @@ var Modules = []struct {
 	{Name: "rotated_floats", Capability: 75},
 	{Name: "heads", Capability: 75},
 	{Name: "recurrent", Capability: 75},
+	{Name: "rwkv", Capability: 75},
 	{Name: "latents", Capability: 75},
 	{Name: "gemm", Capability: 80},
 	{Name: "attention_f16", Capability: 80},

@@ -250,3 +250,46 @@ func TestDeltaNet(t *testing.T) {
 		s.check(t, [3]int{10, 3, 1})
 	}
 }
+
+func TestTokenShift(t *testing.T) {
+	for _, tt := range []struct {
+		width, n int
+		lengths  [3]int
+	}{{130, 6, [3]int{5, 2, 1}}, {7, 1, [3]int{130, 3, 65}}} {
+		mix := random(1, tt.n*tt.width)
+		s := scanned{
+			name: "token_shift", width: tt.n * tt.width, state: tt.width, inputs: []int{tt.width},
+			run: func(dst []float32, in [][]float32, state []float32) {
+				recurrent.TokenShift(dst, in[0], tt.width, mix, state, 0, tt.width)
+			},
+			launch: func(g *gpu, runs, longest int, dst uint64, in []uint64, states, table uint64, stride int) {
+				g.run("token_shift", cuda.Dims{Out: tt.width, Rows: runs, Splits: longest}, dst, in[0], g.floats(mix), states, table, tt.width, tt.n, stride)
+			},
+		}
+		s.check(t, tt.lengths)
+	}
+}
+
+func TestWKV7(t *testing.T) {
+	for _, tt := range []struct{ heads, head int }{{2, 64}, {3, 20}} {
+		width := tt.heads * tt.head
+		m := recurrent.RWKV{Key: random(1, width), Rate: random(2, width), Bonus: random(3, width), Norm: random(4, width), Shift: random(5, width), Eps: 1e-5}
+		s := scanned{
+			name: fmt.Sprintf("wkv7 with heads of %d", tt.head), width: width, state: width * tt.head, inputs: slices.Repeat([]int{width}, 5),
+			run: func(dst []float32, in [][]float32, state []float32) {
+				work := make([]float32, recurrent.RWKVWork*tt.head)
+				for r := range len(dst) / width {
+					for h := range tt.heads {
+						of := func(x []float32) []float32 { return x[r*width+h*tt.head : r*width+(h+1)*tt.head] }
+						m.Row(of(dst), of(in[0]), of(in[1]), of(in[2]), of(in[3]), of(in[4]), h, state[h*tt.head*tt.head:(h+1)*tt.head*tt.head], work)
+					}
+				}
+			},
+			launch: func(g *gpu, runs, _ int, dst uint64, in []uint64, states, table uint64, stride int) {
+				g.run("wkv7", cuda.Dims{Heads: tt.heads, Out: 1, Rows: runs}, dst, in[0], in[1], in[2], in[3], in[4],
+					g.floats(m.Key), g.floats(m.Rate), g.floats(m.Bonus), g.floats(m.Norm), g.floats(m.Shift), states, table, width, tt.head, m.Eps, stride)
+			},
+		}
+		s.check(t, [3]int{10, 3, 1})
+	}
+}

@@ -5,6 +5,9 @@ import "strconv"
 // MaxTaps is how many taps short_conv has registers for.
 const MaxTaps = 8
 
+// MaxWKVHead is the widest head that wkv7 has registers for.
+const MaxWKVHead = 64
+
 // tileRows is how many rows of a run a block takes of ops whose rows do not wait for each other.
 const tileRows = 64
 
@@ -86,5 +89,14 @@ func recurrentKernels() []Kernel {
 			Params: params([]Param{ptr("o", "float32 (rows, heads, value)"), ptr("qkv", "float32 (rows, 2·key_heads·key + heads·value)"), ptr("beta", "float32 (rows, heads)"), ptr("alpha", "float32 (rows, heads)"), ptr("a", "float32 (heads)"), ptr("dt_bias", "float32 (heads)")},
 				ofRuns("(heads, key, value)"), []Param{num("heads", ""), num("key_heads", "divides heads"), num("key", ""), num("value", ""), num("tiled", "0 or 1"), stride})})
 	}
-	return ks
+	return append(ks,
+		Kernel{Name: "token_shift", Module: "rwkv", Op: "TokenShift", Threads: 128, Grid: perTiles, Uses: "Out = width, Rows = runs, Splits = rows of the longest run",
+			Doc: "each row mixed with the one before it in n ways, as recurrent.TokenShift",
+			Params: params([]Param{ptr("dst", "float32 (rows, n, width)"), ptr("x", "float32 (rows, width)"), ptr("mix", "float32 (n, width)")},
+				ofRuns("(width)"), []Param{num("width", ""), num("n", ""), stride})},
+		Kernel{Name: "wkv7", Module: "rwkv", Op: "WKV7", Threads: 256, Grid: perColumns(1), Uses: "Heads, Out = 1, Rows = runs",
+			Doc: "the memory of RWKV-7, as recurrent.RWKV row after row",
+			Params: params([]Param{ptr("o", "float32 (rows, width)"), ptr("r", "float32 (rows, width)"), ptr("w", "float32 (rows, width)"), ptr("k", "float32 (rows, width)"), ptr("v", "float32 (rows, width)"), ptr("a", "float32 (rows, width)"),
+				ptr("key", "float32 (width)"), ptr("rate", "float32 (width)"), ptr("bonus", "float32 (width)"), ptr("norm", "float32 (width)"), ptr("shift", "float32 (width)")},
+				ofRuns("(heads, head, head)"), []Param{num("width", ""), num("head", "≤ MaxWKVHead"), float("eps", ""), stride})})
 }
