@@ -14,8 +14,11 @@ var attentionOp = row[graph.Attention]{
 		if o.HeadDim > gpu.MaxHead {
 			return fmt.Errorf("cuda: no kernel for attention heads of %d", o.HeadDim)
 		}
-		if o.Slopes != nil || o.Bidirectional && o.Window > 0 {
-			return errors.New("cuda: no kernel for attention with slopes or with a window to both sides")
+		if sided(o) && o.HeadDim > gpu.MaxSidedHead {
+			return fmt.Errorf("cuda: no kernel for attention heads of %d with slopes or with a window to both sides", o.HeadDim)
+		}
+		if o.Slopes != nil && !o.Bidirectional && (o.Window > 0 || o.Chunk > 0) {
+			return errors.New("cuda: no kernel for attention with slopes and a window")
 		}
 		return nil
 	},
@@ -25,7 +28,13 @@ var attentionOp = row[graph.Attention]{
 		p.reserveScratch(arrivals, rows*o.KVHeads)
 	},
 	lower: func(o graph.Attention, l lowering) {
-		l.add(func(rows int) error { return l.attend(o, l.x(0), l.x(1), l.x(2), l.y(), rows, graph.PerRow) })
+		slopes := l.constant(o.Slopes)
+		l.add(func(rows int) error {
+			if sided(o) {
+				return l.attendSides(o, l.x(0), l.x(1), l.x(2), l.y(), uint64(slopes.at), rows)
+			}
+			return l.attend(o, l.x(0), l.x(1), l.x(2), l.y(), rows, graph.PerRow)
+		})
 	},
 }
 
@@ -121,6 +130,26 @@ func (p *part) prefill(o graph.Attention) string {
 		return ""
 	}
 	return gpu.PrefillName(s.Type, o.HeadDim)
+}
+
+// sided reports whether attention goes by the place of a row in its sequence.
+func sided(o graph.Attention) bool { return o.Slopes != nil || o.Bidirectional && o.Window > 0 }
+
+// attendSides is attend for those. A causal row's end is behind itself, so that a window to
+// both sides is only of those that look ahead.
+func (p *part) attendSides(o graph.Attention, q, k, v, y, slopes uint64, rows int) error {
+	kv, size, typ := p.layerAt(o.Layer), i32(p.kv.spec.BlockSize), p.kv.spec.Type
+	heads, kvHeads, dim := i32(o.Heads), i32(o.KVHeads), i32(o.HeadDim)
+	if err := p.start(gpu.Name("kv_put", typ), gpu.Dims{Rows: rows, Out: o.KVHeads * o.HeadDim}, kv, k, v, p.slots(o.Layer), kvHeads, dim, size); err != nil {
+		return err
+	}
+	tables, stride := p.tables(o.Layer)
+	splits := splits(rows*o.Heads, p.d.splitHeads(), p.d.splitHeads(), p.run.stride*p.kv.spec.BlockSize)
+	if err := p.start(gpu.Name("attend_sides", typ), gpu.Dims{Rows: rows, Heads: o.Heads, Splits: splits}, p.scratchAt(spans), q, kv,
+		tables, p.word(sequences), p.word(ends), p.word(positions), slopes, i32(stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+		return err
+	}
+	return p.start("attend_combine", gpu.Dims{Rows: rows, Heads: o.Heads, Out: o.HeadDim}, y, p.scratchAt(spans), p.vector(o.Sinks), heads, dim, i32(splits))
 }
 
 // seen is what kernels are told of how far back rows see: a window, or below 0 a run of chunks.

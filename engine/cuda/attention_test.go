@@ -56,15 +56,15 @@ func TestStretches(t *testing.T) {
 // slope, would give other numbers.
 func TestAttentionOnHost(t *testing.T) {
 	for name, o := range map[string]graph.Attention{
-		"window to both sides": {Window: 4, Bidirectional: true},
-		"slopes":               {Slopes: []float32{1, 2}},
-		"wide heads":           {HeadDim: gpu.MaxHead + 1},
+		"slopes and a window":        {Slopes: []float32{1, 2}, Window: 4},
+		"wide heads":                 {HeadDim: gpu.MaxHead + 1},
+		"wide heads with both sides": {HeadDim: gpu.MaxSidedHead + 1, Window: 4, Bidirectional: true},
 	} {
 		if err := attentionOp.check(o); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	for name, o := range map[string]graph.Attention{"window": {Window: 4}, "chunks": {Chunk: 4}, "all": {Bidirectional: true}} {
+	for name, o := range map[string]graph.Attention{"window": {Window: 4}, "chunks": {Chunk: 4}, "all": {Bidirectional: true}, "both sides": {Window: 4, Bidirectional: true}, "slopes": {Slopes: []float32{1}}} {
 		if err := attentionOp.check(o); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

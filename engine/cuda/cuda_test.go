@@ -473,19 +473,26 @@ func TestLong(t *testing.T) {
 	compare(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec, all, 1e-4)
 }
 
-// Encoders, whose rows look ahead, give the CPU's rows.
+// Encoders, whose rows look ahead, give the CPU's rows: of everything, within a window to both
+// sides, and with slopes. So does what scores.
 func TestEncoder(t *testing.T) {
-	_, m := load(t, "nomic-bert.gguf")
-	g := graph.NewBuilder(16, 16)
-	p, err := g.Compile(m.Hidden(g))
-	if err != nil {
-		t.Fatal(err)
+	for _, file := range []string{"nomic-bert.gguf", "gemma-embedding.gguf", "jina-bert-v2.gguf", "modern-bert.gguf", "modern-bert-scores.gguf", "xlm-roberta-scores.gguf", "qwen3-scores.gguf"} {
+		t.Run(file, func(t *testing.T) {
+			_, m := load(t, file)
+			g := graph.NewBuilder(16, 16)
+			p, err := g.Compile(m.Hidden(g))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := supported(p); err != nil {
+				t.Fatal(err)
+			}
+			spec := p.CacheSpec(8, 4, 1, quant.F32)
+			in := prompts([]int32{3, 1, 4, 1, 5, 9, 2, 6, 5, 3}, []int32{2, 7}, 0)
+			in[0].Want = []int32{0, 1, 2, 3, 4, 5, 6}
+			compare(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec, in, 1e-4)
+		})
 	}
-	c := m.Config()
-	spec := graph.CacheSpec{Layers: graph.Alike(1, c.KVHeads, c.HeadDim), Blocks: 8, BlockSize: 4, Type: quant.F32}
-	in := prompts([]int32{3, 1, 4, 1, 5}, []int32{2, 7}, 0)
-	in[0].Want = []int32{0, 1, 2, 3, 4, 5, 6}
-	compare(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec, in, 1e-4)
 }
 
 // Models that goroutines run at the same time take turns on the device.

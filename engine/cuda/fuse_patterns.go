@@ -201,7 +201,7 @@ func attending(f *fuser, i int) *group {
 	q, k := f.chain(t.In[0], o.HeadDim), f.chain(t.In[1], o.HeadDim)
 	tasks := slices.Concat(q.tasks, k.tasks)
 	// A block has a thread for each value of a head.
-	if len(tasks) == 0 || o.HeadDim > 256 || t.In[0] == t.In[1] || (q.rope == nil) != (k.rope == nil) {
+	if sided(o) || len(tasks) == 0 || o.HeadDim > 256 || t.In[0] == t.In[1] || (q.rope == nil) != (k.rope == nil) {
 		return nil
 	}
 	h := &headsOf{o: o, q: q, k: k, v: t.In[2], out: t.In[0], y: t.Out}

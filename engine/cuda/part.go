@@ -27,6 +27,7 @@ type part struct {
 	scratch []driver.Ptr // what kernels need beside, by purpose
 	need    []int        // floats of each
 	ropes   []*ropeTable
+	lists   []*constant
 	held    int // value whose activations acts has while lowering, plus one
 
 	// Whether acts has them, by what the rows of a run call for.
@@ -143,7 +144,30 @@ func (p *part) place(ctx context.Context, done func(int64)) error {
 			return err
 		}
 	}
+	for _, c := range p.lists {
+		if c.at, err = p.d.alloc(4 * int64(len(c.x))); err != nil {
+			return err
+		}
+		if err := p.d.send(c.at, floatBytes(c.x)); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// A constant is numbers that are no tensor's, on the device.
+type constant struct {
+	x  []float32
+	at driver.Ptr
+}
+
+// constant has x lie on the device when the part is placed; the address of none is 0.
+func (p *part) constant(x []float32) *constant {
+	c := &constant{x: x}
+	if x != nil {
+		p.lists = append(p.lists, c)
+	}
+	return c
 }
 
 // reserve makes room for so many words of inputs. Recorded graphs know where
@@ -222,6 +246,9 @@ func (p *part) free() error {
 	all := append(p.scratch, p.buffers...)
 	for _, t := range p.ropes {
 		all = append(all, t.cos, t.sin)
+	}
+	for _, c := range p.lists {
+		all = append(all, c.at)
 	}
 	for _, at := range all {
 		if at == 0 {

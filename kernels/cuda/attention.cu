@@ -25,13 +25,17 @@ KV_PUT(f16) KV_PUT(bf16) KV_PUT(f8_e4m3) KV_PUT(q8_0) KV_PUT(f32)
 // "Flash-Decoding", 2023. Together with attend_combine within
 // (head_dim/32 + tokens/4 + 32 + spread)·2^-22 of Σ|p·v|. Heads have at most 32·N values,
 // which are 256 in attend_T and 512 in attend_wide_T.
-template <typename T, int N> DEVICE void attend(float *part, const float *q, const uint8_t *cache, const int *tables, const int *seq, const int *ends, int table_len, int heads, int kv_heads, int head_dim, int block_size, int window, float scale, float softcap) {
+// With SIDES the window is to both sides, half each, and slopes, where there are some, are
+// taken off a score for each token between. Press et al., "ALiBi", 2022.
+template <typename T, int N, bool SIDES> DEVICE void attend(float *part, const float *q, const uint8_t *cache, const int *tables, const int *seq, const int *ends, const int *positions, const float *slopes, int table_len, int heads, int kv_heads, int head_dim, int block_size, int window, float scale, float softcap) {
   SHARED static float sums[4 * (32 * N + 2)];
   int lane = THREAD & 31, warp = THREAD >> 5, head = BLOCK, kv = head / (heads / kv_heads);
   int64_t at = (int64_t)BLOCK_Y * heads + head;
   q += at * head_dim;
   part += (at * BLOCKS_Z + BLOCK_Z) * (head_dim + 2);
-  int end = ends[BLOCK_Y], first = first_seen(end, window);
+  int end = ends[BLOCK_Y], first = SIDES ? 0 : first_seen(end, window), own = SIDES && end > 0 ? positions[BLOCK_Y] : 0;
+  if (SIDES && window > 0) first = most(0, own - window / 2), end = least(end, own + window / 2 + 1);
+  float slope = SIDES && slopes ? slopes[head] : 0.0f;
   const int *table = tables + (int64_t)(end > 0 ? seq[BLOCK_Y] : 0) * table_len;
   int count = (end - first + BLOCKS_Z - 1) / BLOCKS_Z;
   int from = first + BLOCK_Z * count, to = least(from + count, end);
@@ -52,6 +56,7 @@ template <typename T, int N> DEVICE void attend(float *part, const float *q, con
       if (lane + 32 * i < head_dim) s = fma(mine[i], T::at(p, lane + 32 * i), s);
     s = warp_sum(s);
     if (softcap > 0.0f) s = soft_cap(s, softcap);
+    if (SIDES && slopes) s -= slope * (float)(t > own ? t - own : own - t);
     float above = s > top ? s : top, was = exponential(top - above), is = exponential(s - above);
     if (s != s) is = s;  // a broken score shows in the result
     top = above;
@@ -87,10 +92,13 @@ template <typename T, int N> DEVICE void attend(float *part, const float *q, con
 }
 #define ATTEND(T) \
   KERNEL(128) attend_##T(float *part, const float *q, const uint8_t *cache, const int *tables, const int *seq, const int *ends, int table_len, int heads, int kv_heads, int head_dim, int block_size, int window, float scale, float softcap) { \
-    attend<T, 8>(part, q, cache, tables, seq, ends, table_len, heads, kv_heads, head_dim, block_size, window, scale, softcap); \
+    attend<T, 8, false>(part, q, cache, tables, seq, ends, 0, 0, table_len, heads, kv_heads, head_dim, block_size, window, scale, softcap); \
   } \
   KERNEL(128) attend_wide_##T(float *part, const float *q, const uint8_t *cache, const int *tables, const int *seq, const int *ends, int table_len, int heads, int kv_heads, int head_dim, int block_size, int window, float scale, float softcap) { \
-    attend<T, 16>(part, q, cache, tables, seq, ends, table_len, heads, kv_heads, head_dim, block_size, window, scale, softcap); \
+    attend<T, 16, false>(part, q, cache, tables, seq, ends, 0, 0, table_len, heads, kv_heads, head_dim, block_size, window, scale, softcap); \
+  } \
+  KERNEL(128) attend_sides_##T(float *part, const float *q, const uint8_t *cache, const int *tables, const int *seq, const int *ends, const int *positions, const float *slopes, int table_len, int heads, int kv_heads, int head_dim, int block_size, int window, float scale, float softcap) { \
+    attend<T, 8, true>(part, q, cache, tables, seq, ends, positions, slopes, table_len, heads, kv_heads, head_dim, block_size, window, scale, softcap); \
   }
 ATTEND(f16) ATTEND(bf16) ATTEND(f8_e4m3) ATTEND(f32) ATTEND(q8_0)
 

@@ -9,6 +9,7 @@ import (
 	"quern/kernels/attention"
 	"quern/kernels/cuda"
 	"quern/kernels/quant"
+	"quern/kernels/threads"
 )
 
 // TestAttentionFaults plants wrong tables and lengths.
@@ -219,6 +220,50 @@ func TestAttendTypes(t *testing.T) {
 			g.run("attend_combine", d, dst, part, x.sinksAt(g), 4, 96, 2)
 			near(t, "attend", g.got(dst, len(x.q)), want, func(int) float64 { return 4e-5 })
 		})
+	}
+}
+
+// TestSides has windows to both sides and slopes, at the edges of sequences and within.
+func TestSides(t *testing.T) {
+	const heads, headDim, size = 4, 20, 4
+	pool := threads.NewPool(1)
+	defer pool.Close()
+	for _, tt := range []struct {
+		name   string
+		window int
+		slopes []float32
+	}{{"window", 6, nil}, {"slopes", 0, []float32{0.5, 0.25, 0.125, 1}}, {"both", 9, []float32{0.5, 0.25, 0.125, 1}}} {
+		g := newGPU(t)
+		p := newPaged(g, quant.F32, 2, headDim, size, 30, 7)
+		seq, positions, ends := []int32{0, 0, 0, 1, 1, 0}, []int32{0, 14, 29, 6, 2, 0}, []int32{30, 30, 30, 7, 7, 0}
+		q := random(3, len(seq)*heads*headDim)
+		scale := float32(0.3)
+		var queries []attention.Query
+		for i, s := range seq {
+			at := int(positions[i])
+			ask := attention.Query{Table: p.tables[int(s)*p.room : (int(s)+1)*p.room], End: int(ends[i]), At: at}
+			if half := tt.window / 2; half > 0 {
+				ask.First, ask.End = max(0, at-half), min(int(ends[i]), at+half+1)
+			}
+			if ends[i] > 0 { // else padding
+				queries = append(queries, ask)
+			}
+		}
+		n := len(queries) * heads * headDim
+		want := make([]float32, len(q))
+		attention.NewBatchAttention(heads, 2).Run(pool, p.host, 0, want[:n], q[:n], queries, attention.AttendOptions{Scale: scale, Slopes: tt.slopes})
+		slopes := none
+		if tt.slopes != nil {
+			slopes = g.floats(tt.slopes)
+		}
+		for _, splits := range []int{1, 3} {
+			d := cuda.Dims{Heads: heads, Rows: len(seq), Splits: splits, Out: headDim}
+			part, dst := g.Alloc(4*len(seq)*heads*splits*(headDim+2)), g.Alloc(4*len(q))
+			g.run("attend_sides_f32", d, part, g.floats(q), p.cache, g.ints(p.tables...), g.ints(seq...), g.ints(ends...), g.ints(positions...), slopes,
+				p.room, heads, 2, headDim, size, tt.window, scale, float32(0))
+			g.run("attend_combine", d, dst, part, none, heads, headDim, splits)
+			near(t, fmt.Sprintf("%s, %d splits", tt.name, splits), g.got(dst, len(q)), want, func(int) float64 { return 4e-5 })
+		}
 	}
 }
 

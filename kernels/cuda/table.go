@@ -172,6 +172,8 @@ func GroupName(t quant.Type, headDim, group int) string {
 const (
 	maxHead = 256
 	MaxHead = 512
+
+	MaxSidedHead = maxHead // of attend_sides_T
 )
 
 // AttendName returns the kernel for any rows with heads of headDim, at most MaxHead.
@@ -200,7 +202,10 @@ func attentionKernels() []Kernel {
 					float("scale", "of the scores"), float("softcap", "0: none")})}
 		wide := attend
 		wide.Name, wide.Doc = AttendName(t, MaxHead), "attend for heads of up to "+strconv.Itoa(MaxHead)
-		ks = append(ks, attend, wide)
+		sides := attend
+		sides.Name, sides.Doc = Name("attend_sides", t), "attend for a window to both sides, half each, or slopes, which count from a row's own position"
+		sides.Params = slices.Insert(slices.Clone(attend.Params), 6, ptr("positions", "int32 (rows)"), ptr("slopes", "float32 (heads), optional"))
+		ks = append(ks, attend, wide, sides)
 		for _, n := range PrefillHeads {
 			name := PrefillName(t, n)
 			if name == "" {
