@@ -60,6 +60,23 @@ func TestSharedFamilies(t *testing.T) {
 	}
 }
 
+// TestQuantised runs llama.cpp's own files in Q4_0 of families whose ops multiply in ways of their
+// own: what differs is that the CPU rounds activations in other groups, and the GPU some not at all.
+func TestQuantised(t *testing.T) {
+	asked(t)
+	for _, name := range []string{"deepseek-v3", "falcon-h1", "gemma4-e", "qwen35"} {
+		t.Run(name, func(t *testing.T) {
+			_, m := load(t, filepath.Join("families", name+"-Q4_0.gguf"))
+			p, spec := program(t, m, 8, 8)
+			if err := supported(p); err != nil {
+				t.Fatal(err)
+			}
+			spec.Type = quant.F32
+			compare(t, open(t, fake(75), AllLayers), p, spec, prompts([]int32{3, 1, 4}, []int32{2}, 1), 0.15)
+		})
+	}
+}
+
 // TestFixtures runs the model files beside the checkout: every text family and
 // every type of weights as files have them. It takes minutes.
 func TestFixtures(t *testing.T) {

@@ -20,15 +20,7 @@ func known(a graph.Act) error {
 
 // ops has a row for each op the GPU has kernels for.
 var ops = index(
-	row[graph.Embed]{
-		weights: func(o graph.Embed) []weightKey { return keys(matrix(o.Weight)) },
-		lower: func(o graph.Embed, l lowering) {
-			w, typ := l.matrix(o.Weight)
-			l.add(func(rows int) error {
-				return l.start(gpu.Name("embed", typ), gpu.Dims{Rows: rows, Out: l.width()}, l.y(), w, l.input(l.In[0]), i32(l.width()))
-			})
-		},
-	},
+	embedOp,
 	row[graph.Take]{
 		lower: func(_ graph.Take, l lowering) {
 			l.add(func(rows int) error {
@@ -79,12 +71,23 @@ var ops = index(
 	row[graph.Gate]{check: func(o graph.Gate) error { return known(o.Act) }, lower: func(o graph.Gate, l lowering) { l.byNumber("gate", []uint64{l.x(0), l.x(1)}, i32(int(o.Act))) }},
 	linearOp, headLinearOp, expertsOp, ropeOp, attentionOp, sharedOp, latentOp,
 	shortConvOp, mamba2Op, mamba1Op, deltaNetOp, tokenShiftOp, wkv7Op,
+	adaptedLinearOp, adaptedEmbedOp,
 )
 
 // grouped is how wide the groups are that a norm has weights for, and how many it has.
 func grouped(w *weights.Tensor) (group, groups int) {
 	group = w.Shape[len(w.Shape)-1]
 	return group, w.Elems() / group
+}
+
+var embedOp = row[graph.Embed]{
+	weights: func(o graph.Embed) []weightKey { return keys(matrix(o.Weight)) },
+	lower: func(o graph.Embed, l lowering) {
+		w, typ := l.matrix(o.Weight)
+		l.add(func(rows int) error {
+			return l.start(gpu.Name("embed", typ), gpu.Dims{Rows: rows, Out: l.width()}, l.y(), w, l.input(l.In[0]), i32(l.width()))
+		})
+	},
 }
 
 // A row is what a device needs and does for an op O.

@@ -57,6 +57,7 @@ type work func() error
 type graphKey struct {
 	rows, stride int
 	kv, states   driver.Ptr
+	adapted      bool
 	rank         rankBy
 }
 
@@ -65,7 +66,7 @@ type replay struct{ graph driver.Graph }
 
 // The inputs of a step lie in device memory as 32-bit words: a column for each
 // of these, as long as the Program has rows, four for runs of rows where it has states, three of the rows
-// wanted where those see tokens, one of slots for each further pool of the cache, and then the block tables, those of a sequence together. A row
+// wanted where those see tokens, two of adapters where it has some, one of slots for each further pool of the cache, and then the block tables, those of a sequence together. A row
 // that fills up has no slot to store to and sees no tokens.
 const (
 	tokens = iota
@@ -86,6 +87,7 @@ type batch struct {
 	tables, stride int       // blocks a table has room for
 	near           int       // pools of the cache beside the first
 	runs, longest  int       // of Programs with states: runs of rows, and rows of the longest
+	adapted        bool      // some row has an adapter
 	stretches      []stretch // how rows attend, nil for any that a recording must fit
 	rank           rankBy
 	masked         bool // so ranking waits for masks, and is no part of a recording
@@ -284,6 +286,7 @@ func (p *part) shape(in *graph.Batch, c *cache) (b batch, recorded bool) {
 		b.near = len(c.spec.Near)
 	}
 	b.runs, b.longest = countRuns(in.Seq)
+	b.adapted = slices.ContainsFunc(in.Adapters, func(a int32) bool { return a > 0 })
 	if p.e.limits.Ahead || b.rows > maxGraphRows {
 		return b, false
 	}
@@ -311,12 +314,20 @@ func (p *part) wants() int {
 	return columns
 }
 
-// near0 is the column of the first pool beside the first.
-func (p *part) near0() int {
+// adapters is the column of the adapters of rows, before that of those wanted.
+func (p *part) adapters() int {
 	if p.e.asks {
 		return p.wants() + ofWants
 	}
 	return p.wants()
+}
+
+// near0 is the column of the first pool beside the first.
+func (p *part) near0() int {
+	if p.e.limits.Adapters > 0 {
+		return p.adapters() + 2
+	}
+	return p.adapters()
 }
 
 // ofRows is the address of positions, sequences or ends of the rows of a batch, or of those wanted.
@@ -394,6 +405,18 @@ func (p *part) fill(in *graph.Batch, c *cache) {
 	if p.e.limits.State > 0 {
 		all := w[p.column(runs):][:4*p.run.runs]
 		runsOf(unsafe.Slice((*run)(unsafe.Pointer(unsafe.SliceData(all))), p.run.runs), in, p.run.rows)
+	}
+	if p.run.adapted {
+		of := w[p.column(p.adapters()):][:p.run.rows]
+		clear(of)
+		for i, seq := range in.Seq {
+			of[i] = in.Adapters[seq]
+		}
+		wanted := w[p.column(p.adapters()+1):][:p.run.want]
+		clear(wanted)
+		for i, r := range in.Want {
+			wanted[i] = of[r]
+		}
 	}
 	if p.e.asks {
 		for k := range ofWants {
@@ -495,7 +518,7 @@ func (p *part) launch(recorded bool) error {
 	if !recorded || p.bare {
 		return all()
 	}
-	key := graphKey{rows: p.run.rows, stride: p.run.stride, kv: p.cacheAt(), states: p.statesAt(), rank: p.run.rank}
+	key := graphKey{rows: p.run.rows, stride: p.run.stride, kv: p.cacheAt(), states: p.statesAt(), adapted: p.run.adapted, rank: p.run.rank}
 	if p.run.masked {
 		key.rank = unranked
 	}

@@ -197,3 +197,62 @@ func TestHeadMatrices(t *testing.T) {
 		near(t, "heads by "+typ.String(), g.got(dst, len(want)), want, func(int) float64 { return map[bool]float64{false: 1e-4, true: 0.4}[cuda.Quantised(typ)] })
 	}
 }
+
+// Rows of two adapters, of one that changes nothing and of none.
+func TestAdapters(t *testing.T) {
+	const in, out, vocab, room = 70, 300, 5, 9
+	ranks, scales := []int{3, 0, room}, []float32{0.5, 1, 2}
+	g := newGPU(t)
+	adapters := []int32{1, 0, 3, 2}
+	x, y, ids := random(1, len(adapters)*in), random(2, len(adapters)*out), []int32{4, 1, 0, 2}
+	for _, lookup := range []bool{false, true} {
+		width := in
+		if lookup {
+			width = vocab
+		}
+		var table []int32
+		as, bs := make([][]float32, len(ranks)), make([][]float32, len(ranks))
+		for i, rank := range ranks {
+			var at [2]uint64
+			if rank > 0 {
+				as[i], bs[i] = random(uint64(3+i), rank*width), random(uint64(8+i), rank*out)
+				at = [2]uint64{g.floats(as[i]), g.floats(bs[i])}
+			}
+			for _, p := range at {
+				table = append(table, int32(p), int32(p>>32))
+			}
+			table = append(table, int32(rank), int32(math.Float32bits(scales[i])))
+		}
+		want := make([]float32, len(y))
+		copy(want, y)
+		for r, n := range adapters {
+			if n == 0 {
+				continue
+			}
+			a, b, rank := as[n-1], bs[n-1], ranks[n-1]
+			for k := range rank {
+				low := 0.0
+				for i := range in {
+					if lookup {
+						low = float64(a[int(ids[r])*rank+k])
+						break
+					}
+					low += float64(a[k*in+i]) * float64(x[r*in+i])
+				}
+				for i := range out {
+					want[r*out+i] += float32(float64(scales[n-1]) * low * float64(b[k*out+i]))
+				}
+			}
+		}
+		changes, of, dst, low, at := g.ints(table...), g.ints(adapters...), g.floats(y), none, none
+		if lookup {
+			at = g.ints(ids...)
+		} else {
+			low = g.Alloc(4 * len(adapters) * room)
+			g.run("adapt_down", cuda.Dims{Rows: len(adapters), Out: room}, low, g.floats(x), changes, of, in, room)
+		}
+		g.run("adapt_up", cuda.Dims{Rows: len(adapters), Out: out}, dst, low, changes, of, at, out, room)
+		near(t, fmt.Sprintf("adapters, lookup %v", lookup), g.got(dst, len(y)), want, func(i int) float64 { return 1e-5 * (20 + math.Abs(float64(want[i]))) })
+		same(t, "a row without", g.got(dst, len(y))[out:2*out], y[out:2*out])
+	}
+}

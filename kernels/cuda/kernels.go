@@ -66,6 +66,7 @@ var Modules = []struct {
 	{Name: "recurrent", Capability: 75},
 	{Name: "rwkv", Capability: 75},
 	{Name: "latents", Capability: 75},
+	{Name: "adapters", Capability: 75},
 	{Name: "gemm", Capability: 80},
 	{Name: "attention_f16", Capability: 80},
 	{Name: "attention_bf16", Capability: 80},

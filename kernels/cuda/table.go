@@ -27,7 +27,7 @@ func perUnits(d Dims) [3]int      { return [3]int{ceil(d.In, 256*8), d.Rows, 1} 
 // Kernels is the table. A grid's y is at most 65535, so rows are too, but those of
 // norms and of what is flat. Where a comment says "dst may be x" no other aliasing
 // is allowed.
-var Kernels = slices.Concat(rowKernels, weightKernels(), fusedKernels(), sampleKernels, attentionKernels(), latentKernels(), recurrentKernels())
+var Kernels = slices.Concat(rowKernels, weightKernels(), fusedKernels(), sampleKernels, attentionKernels(), latentKernels(), recurrentKernels(), adapterKernels)
 
 var rowKernels = []Kernel{
 	{Name: "quantize", Module: "rows", Op: "Linear", Threads: 256, Grid: perGroup, Uses: "In Rows",
