@@ -58,6 +58,7 @@ func TestLanguageOfSpeech(t *testing.T) {
 		{"zf_xiaobei", "", "你好，世界！", "ni↗xau↓, ʂɨ↘ʨje↘!", nil},
 		{"zf_xiaobei", "", "一個iPhone。", "i↗kɤ↘ ˈIfˌOn.", nil},
 		{"zf_xiaobei", "", "<speak>银<phoneme ph='xaŋ'>行</phoneme>，<emphasis>很</emphasis>好<break time='1s'/></speak>", "i↗n xaŋ, xə↗n xau↓", nil},
+		{"zf_xiaobei", "", "<speak><say-as interpret-as='fraction'>3/4</say-as>，<say-as interpret-as='characters'>A中</say-as></speak>", "sɨ↘fə→n ꭧɨ→sa→n, ˈA ꭧʊ→ŋ", nil},
 		{"af_bella", "zh-Hant-TW", "音樂", "i→nɥe↘", nil},
 		{"zf_xiaobei", "", "你好 こんにちは", "Hiragana", ErrScript},
 		{"zf_xiaobei", "zh-HK", "你好", `"yue", Cantonese`, ErrLanguage},

@@ -122,27 +122,28 @@ func follows(a, b *item) bool {
 func (s *scanner) cut(out, run []item, borders []int) ([]item, error) {
 	var chars []rune
 	var from, to []int // where each is in the text
+	var border []bool  // whether no word lies across the place before each
 	for k := range run {
 		t := &run[k]
 		written := s.text[t.Start:t.End] == t.Text
 		at := t.Start
+		var before rune
 		for _, r := range t.Text {
 			chars = append(chars, r)
-			if !written {
-				from, to = append(from, t.Start), append(to, t.End)
+			if written {
+				from, to = append(from, at), append(to, at+utf8.RuneLen(r))
+				at += utf8.RuneLen(r)
+				j := sort.SearchInts(borders, from[len(from)-1])
+				border = append(border, j < len(borders) && borders[j] == from[len(from)-1])
 				continue
 			}
-			from, to = append(from, at), append(to, at+utf8.RuneLen(r))
-			at += utf8.RuneLen(r)
+			// Parts of a number begin with a digit, but for that behind tens.
+			from, to = append(from, t.Start), append(to, t.End)
+			border = append(border, before != 0 && before != '十' && before != '第' && strings.ContainsRune("零一二三四五六七八九两幺", r))
+			before = r
 		}
 	}
-	words, err := mandarin.Read(chars, func(i int) bool {
-		if i >= len(from) || from[i] == from[i-1] {
-			return false
-		}
-		k := sort.SearchInts(borders, from[i])
-		return k < len(borders) && borders[k] == from[i]
-	})
+	words, err := mandarin.Read(chars, func(i int) bool { return border[i] })
 	for _, w := range words {
 		var b strings.Builder
 		for _, said := range w.Said {

@@ -206,11 +206,7 @@ func chinesePatterns(v *vocabulary) func() []pattern {
 				return strings.Join(out, "点")
 			}),
 			at(`(?:(\d{1,4}) )?(\d{1,4})/(\d{1,4})`, func(_ *scanner, m []string) string {
-				out := ""
-				if m[1] != "" {
-					out = amount("", m[1]) + "又"
-				}
-				return out + amount("", m[3]) + "分之" + amount("", m[2])
+				return strings.Join(v.part(m[1], m[2], m[3]), "")
 			}),
 			at(`(`+num+`)`+to+`(`+num+`)`, func(s *scanner, m []string) string {
 				if s.behind(chineseScores) {

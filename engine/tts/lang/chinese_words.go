@@ -11,7 +11,7 @@ func chineseVocabulary() *vocabulary {
 	v := &vocabulary{
 		cardinal: func(n int64, _ bool) []string { return []string{chineseNumber(n)} },
 		ordinal:  func(n int64, _ bool) []string { return []string{"第" + chineseNumber(n)} },
-		english:  true, point: "点", to: "到", over: "分之", begins: "HNACS~≈<>=±/№#^",
+		english:  true, point: "点", to: "到", over: "分之", and: "又", lower: true, begins: "HNACS~≈<>=±/№#^",
 		date: func(v *vocabulary, d, m, y int64) []string {
 			out := chineseNumber(m) + "月" + chineseNumber(d) + "日"
 			if y > 0 {

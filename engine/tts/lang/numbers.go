@@ -23,6 +23,7 @@ type vocabulary struct {
 	fraction int                                   // digits of a fraction that are said as a number
 	to       string                                // between the ends of a range
 	over     string                                // of a fraction: "sobre"
+	lower    bool                                  // a fraction's lower number comes first
 	halves   map[string]string                     // fractions with names: "1/2"
 	mixed    func(n int64, part string) []string   // a number with a fraction, or nil
 	months   []string
@@ -266,6 +267,9 @@ func (v *vocabulary) part(whole, n, d string) []string {
 	}
 	if name := v.halves[n+"/"+d]; name != "" {
 		return append(out, strings.Fields(name)...)
+	}
+	if v.lower {
+		n, d = d, n
 	}
 	return join(out, v.whole(n, false), []string{v.over}, v.whole(d, false))
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"quern/engine/tts/g2p"
+	"quern/engine/tts/lang/mandarin"
 )
 
 // ErrScript is wrapped where a text has letters that its language is not written in.
@@ -56,6 +57,11 @@ const (
 // that the language is not written in, with an error that wraps ErrScript.
 func (l *Language) Read(ctx context.Context, text string, r Reading) ([]g2p.Token, error) {
 	s := scanner{Language: l, Reading: r, text: text, capitals: allCapitals(text)}
+	if l.han {
+		if err := mandarin.Load(); err != nil {
+			return nil, err
+		}
+	}
 	for i := range r.Marks {
 		m := &r.Marks[i]
 		if m.Phonemes == "" && m.As == g2p.Plain && m.Pause == 0 {
@@ -271,7 +277,7 @@ func (l *Language) script() string {
 func (l *Language) reads(r rune) bool {
 	low := western(unicode.ToLower(r))
 	base, _ := decompose(low)
-	return low < 0x80 || strings.ContainsRune(l.own, low) || strings.ContainsRune(l.own, base) || folds[low] != "" || base >= 'a' && base <= 'z'
+	return l.character(r) || low < 0x80 || strings.ContainsRune(l.own, low) || strings.ContainsRune(l.own, base) || folds[low] != "" || base >= 'a' && base <= 'z'
 }
 
 // wordLen is the length of the run of letters s begins with, with apostrophes inside it.

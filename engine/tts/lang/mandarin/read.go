@@ -10,6 +10,12 @@ import (
 	"unicode"
 )
 
+// Load reads the lexicon, which Has and Read do too where it was not. Without it Has knows nothing.
+func Load() error {
+	_, err := unpacked()
+	return err
+}
+
 // Has reports whether a character has a reading.
 func Has(r rune) bool {
 	if !unicode.Is(unicode.Han, r) {

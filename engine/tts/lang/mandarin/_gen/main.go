@@ -9,20 +9,16 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"compress/flate"
-	"encoding/binary"
 	"flag"
 	"fmt"
 	"log"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -79,6 +75,7 @@ func (g *generator) run(dir, own, out string, least int) error {
 			source = maps.Clone(g.usual)
 		}
 	}
+	g.variants()
 	if err := g.keep(source, at("kTGHZ2013.txt")); err != nil {
 		return err
 	}
@@ -176,6 +173,20 @@ func (g *generator) keep(source map[rune]mandarin.Syllable, file string) error {
 		}
 	}
 	return err
+}
+
+// variants reads characters that Unicode has twice, as others are: those of other standards, and
+// radicals.
+func (g *generator) variants() {
+	for r := rune(0x2e80); r < 0xfb00; r++ {
+		s := []rune(norm.NFKC.String(string(r)))
+		if _, ok := g.usual[r]; ok || len(s) != 1 || s[0] == r || !unicode.Is(unicode.Han, r) {
+			continue
+		}
+		if said, ok := g.usual[s[0]]; ok {
+			g.usual[r], g.simple[r] = said, cmp.Or(g.simple[s[0]], s[0])
+		}
+	}
 }
 
 // traditional reads "乾	干 乾".
@@ -395,93 +406,4 @@ func (g *generator) prune() {
 			delete(g.words, word)
 		}
 	}
-}
-
-// pack writes the lexicon as the program reads it.
-func (g *generator) pack() ([]byte, error) {
-	var out []byte
-	put := func(list []uint64) {
-		out = binary.AppendUvarint(out, uint64(len(list)))
-		for _, v := range list {
-			out = binary.AppendUvarint(out, v)
-		}
-	}
-	runes := func(n int, each func(yield func(rune))) []rune {
-		list := make([]rune, 0, n)
-		each(func(r rune) { list = append(list, r) })
-		slices.Sort(list)
-		return list
-	}
-	deltas := func(list []rune) []uint64 {
-		var out []uint64
-		var last rune
-		for _, r := range list {
-			out, last = append(out, uint64(r-last)), r
-		}
-		return out
-	}
-	chars := runes(len(g.usual), func(yield func(rune)) {
-		for r := range g.usual {
-			yield(r)
-		}
-	})
-	var usual, simple []uint64
-	for _, r := range chars {
-		usual = append(usual, uint64(g.usual[r]))
-	}
-	traditional := runes(len(g.simple), func(yield func(rune)) {
-		for r := range g.simple {
-			yield(r)
-		}
-	})
-	for _, r := range traditional {
-		simple = append(simple, uint64(g.simple[r]))
-	}
-	put(deltas(chars))
-	put(usual)
-	put(deltas(traditional))
-	put(simple)
-	var words [][]rune
-	for w := range g.words {
-		words = append(words, []rune(w))
-	}
-	slices.SortFunc(words, func(a, b []rune) int { return slices.Compare(a, b) })
-	var common, more, text, weights, readings []uint64
-	var last []rune
-	for _, w := range words {
-		k := 0
-		for k < min(len(w), len(last)) && w[k] == last[k] {
-			k++
-		}
-		common, more = append(common, uint64(k)), append(more, uint64(len(w)-k))
-		for _, r := range w[k:] {
-			text = append(text, uint64(r))
-		}
-		e := g.words[string(w)]
-		weights = append(weights, uint64(math.Round(4*math.Log2(float64(cmp.Or(e.often, 1))))))
-		if e.said == nil {
-			readings = append(readings, 0)
-		}
-		for _, s := range e.said {
-			readings = append(readings, uint64(s))
-		}
-		last = w
-	}
-	put(common)
-	put(more)
-	put(text)
-	put(weights)
-	put(readings)
-	var b bytes.Buffer
-	w, err := flate.NewWriter(&b, flate.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(out); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }
