@@ -140,32 +140,77 @@ func (s site) engine() error {
 	if err := run(exec.Command("kernels/_wasm/kernels.sh", kernels, "shared")); err != nil {
 		return fmt.Errorf("the kernels, which clang compiles: %w", err)
 	}
-	build := exec.Command("go", "build", "-tags", "simd128", "-trimpath", "-ldflags", "-s -w", "-o", program, "./cmd/quern-wasm")
+	build := exec.Command("go", "build", "-tags", "simd128", "-trimpath", "-ldflags", "-w", "-o", program, "./cmd/quern-wasm")
 	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
 	if err := run(build); err != nil {
 		return err
 	}
+	files := site{}
 	for _, path := range append([]string{program, kernels}, data...) {
-		b, err := os.ReadFile(path)
-		if err != nil {
+		if files[filepath.Base(path)], err = os.ReadFile(path); err != nil {
 			return err
 		}
-		if path == program {
-			if b, err = importMemory(b); err != nil {
-				return fmt.Errorf("the program: %w", err)
-			}
-		}
-		s[engineFolder+"/"+filepath.Base(path)] = b
 	}
 	// The worker is one script: each more that it asked for would take its time at every start.
-	exec, err := os.ReadFile(filepath.Join(root, "lib/wasm/wasm_exec.js"))
+	runner, err := os.ReadFile(filepath.Join(root, "lib/wasm/wasm_exec.js"))
 	if err != nil {
 		return err
 	}
-	s[engineFolder+"/worker.js"] = slices.Concat(script("fs.js"), exec, script("worker.js"))
+	files["worker.js"] = slices.Concat(script("fs.js"), runner, script("worker.js"))
 	for _, name := range []string{"loader.js", "helper.js"} {
-		s[engineFolder+"/"+name] = script(name)
+		files[name] = script(name)
 	}
+	if err := files.program(work); err != nil {
+		return fmt.Errorf("the program: %w", err)
+	}
+	for name, b := range files {
+		s[engineFolder+"/"+name] = b
+	}
+	return nil
+}
+
+// program makes of the program that Go wrote the part that a start needs, which is tried out in
+// the folder work, and the rest.
+func (s site) program(work string) error {
+	m, names, err := parse(s["quern.wasm"])
+	if err != nil {
+		return err
+	}
+	if m, err = m.importMemory(); err != nil {
+		return err
+	}
+	f, err := m.functions()
+	if err != nil {
+		return err
+	}
+	tried, err := m.profile(f)
+	if err != nil {
+		return err
+	}
+	for name, b := range s {
+		if name == "quern.wasm" {
+			b = tried.bytes()
+		}
+		if err := os.WriteFile(filepath.Join(work, name), b, 0o666); err != nil {
+			return err
+		}
+	}
+	out := filepath.Join(work, "ran")
+	if err := run(exec.Command("node", "cmd/quern-wasm/profile.mjs", work, fmt.Sprint(marks), fmt.Sprint(len(f.bodies)), out)); err != nil {
+		return err
+	}
+	ran, err := os.ReadFile(out)
+	if err != nil {
+		return err
+	}
+	first, rest, err := m.split(f, early(ran, names, f.imported))
+	if err != nil {
+		return err
+	}
+	if first, err = first.shrink(f); err != nil {
+		return err
+	}
+	s["quern.wasm"], s["rest.wasm"] = first.bytes(), rest.bytes()
 	return nil
 }
 

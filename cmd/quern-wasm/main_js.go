@@ -40,6 +40,12 @@ const (
 // kept is where models are that were fetched: the origin's private folder.
 const kept = "/kept"
 
+// fetchRest has all functions of this program there. It begins with those that a start needs;
+// where another is called first it does the same.
+//
+//go:wasmimport site rest
+func fetchRest()
+
 func main() {
 	// Nothing is collected before there is memory worth it: a start is over by then.
 	debug.SetGCPercent(-1)
@@ -98,6 +104,7 @@ func (a *app) functions() map[string]any {
 
 // add serves the model of a file or folder, and returns its name.
 func (a *app) add(name, path string) (any, error) {
+	fetchRest()
 	info, err := a.engine.Add(engine.ModelOptions{Name: name, Path: path})
 	return info.ID, err
 }

@@ -23,7 +23,7 @@ func TestRandomOnDisk(t *testing.T) {
 	if Whole {
 		n = 300
 	}
-	store := disk.Open(disk.Options{Dir: "cache", Size: 2000 << 12, FS: disktest.New(".")})
+	store := disk.Open(disk.Options{Dir: "cache", Size: 2000 << 12, Patience: time.Hour, FS: disktest.New(".")})
 	defer store.Close()
 	var sum tally
 	for seed := range n {

@@ -4,6 +4,7 @@
 
 // running comes to the functions of main_js.go.
 const running = Promise.withResolvers();
+running.promise.then(() => performance.mark('ready'), () => {});
 globalThis.site = {ready: running.resolve, failed: (text) => running.reject(new Error(text))};
 
 // load fetches a file of the site.
@@ -11,6 +12,34 @@ async function load(name) {
   const r = await fetch(name);
   if (!r.ok) throw new Error(`${name}: the site answers ${r.status}`);
   return r;
+}
+
+const go = new Go();
+let program; // that runs: the functions of it that a start needs
+let whole = false;
+
+// rest has all functions of the program there, of a module that was compiled in time or of
+// one that is waited for.
+function rest(module) {
+  if (whole) return;
+  if (!module) {
+    performance.mark('rest waited for');
+    const r = new XMLHttpRequest();
+    r.open('GET', 'rest.wasm', false);
+    r.responseType = 'arraybuffer';
+    r.send();
+    if (r.status !== 200) throw new Error(`rest.wasm: the site answers ${r.status}`);
+    module = new WebAssembly.Module(r.response);
+  }
+  whole = true;
+  new WebAssembly.Instance(module, {...go.importObject, start: program.exports});
+}
+
+const settles = 1500; // ms after the start in which a first answer is not disturbed
+
+// complete fetches the rest when the start is over. Where that fails, who needs it hears of it.
+function complete() {
+  setTimeout(() => WebAssembly.compileStreaming(load('rest.wasm')).then(rest).catch((e) => console.warn(e)), settles);
 }
 
 const helpers = [];
@@ -51,11 +80,10 @@ async function start() {
     return new Promise(() => {}); // as long as the page lives
   }));
   postMessage('engine');
-  const go = new Go();
   go.env = {TMPDIR: '/tmp', HOME: '/tmp'};
   go.argv = ['quern', name]; // the hub to pull from, '' is the usual one
-  const program = WebAssembly.compileStreaming(load('quern.wasm'));
-  program.catch(() => {}); // start says so
+  const compiled = WebAssembly.compileStreaming(load('quern.wasm'));
+  compiled.then(() => performance.mark('compiled'), () => {}); // start says so
   const [model] = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin'].map((name) => disk.site(`/site/${name}`, name));
   model.fetch().catch(() => {}); // who opens it hears of it
   const kept = disk.keep('/kept').catch((e) => {
@@ -67,8 +95,11 @@ async function start() {
   const kernels = await WebAssembly.instantiateStreaming(load('kernels.wasm'), {go: {mem: memory}, team: {lost}});
   help(kernels.module, memory);
   await kept;
-  Object.assign(go.importObject, {go: {mem: memory}, quern: kernels.instance.exports});
-  go.run(await WebAssembly.instantiate(await program, go.importObject)).then(() => site.failed('the engine has ended'));
+  Object.assign(go.importObject, {go: {mem: memory}, quern: kernels.instance.exports, site: {rest: () => rest()}});
+  program = await WebAssembly.instantiate(await compiled, go.importObject);
+  performance.mark('instantiated');
+  running.promise.then(complete, () => {});
+  go.run(program).then(() => site.failed('the engine has ended'));
 }
 
 start().catch((e) => site.failed(String(e)));

@@ -1,0 +1,141 @@
+//go:build !js
+
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+)
+
+// program is a module as Go writes them: it imports site.rest and has three functions, of a
+// parameter each, in the slots 16 to 18 of its table, a variable, an export and some data.
+func program(data []byte) module {
+	return module{
+		{typeSection, []byte("\x02\x60\x00\x00\x60\x01\x7f\x01\x7f")},
+		{importSection, []byte("\x02\x04site\x04rest\x00\x00\x02go\x03mem\x02\x03\x02\x80\x80\x04")},
+		{functionSection, []byte("\x03\x01\x01\x01")},
+		{tableSection, []byte("\x01\x70\x00\x13")},
+		{globalSection, []byte("\x01\x7f\x01\x41\x00\x0b")},
+		{exportSection, []byte("\x01\x03run\x00\x01")},
+		{elementSection, []byte("\x01\x00\x41\x10\x0b\x03\x01\x02\x03")},
+		{codeSection, []byte("\x03" + "\x04\x00\x20\x00\x0b" + "\x06\x01\x01\x7f\x20\x00\x0b" + "\x04\x00\x41\x07\x0b")},
+		{dataSection, appendBytes([]byte("\x01\x00\x41\x00\x0b"), data)},
+	}
+}
+
+func TestSplit(t *testing.T) {
+	m := program([]byte("x"))
+	f, err := m.functions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, rest, err := m.split(f, func(i int) bool { return i != 1 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		call  = "\x0c\x00\x20\x00\x41\x13\x11\x01\x00\x0b"     // slot 19, which rest adds
+		fetch = "\xfc\x10\x00\x41\x14\x49\x04\x40\x10\x00\x0b" // there are fewer than 20: site.rest()
+		early = "\x09\x00\x20\x00\x41\x10\x11\x01\x00\x0b"     // slot 16
+		third = "\x09\x00\x20\x00\x41\x12\x11\x01\x00\x0b"     // slot 18
+		begin = "\x14\x00\xd0\x70\x41\x01\xfc\x0f\x00\x1a\x41\x13\x41\x00\x41\x01\xfc\x0c\x00\x00\x0b"
+	)
+	second := "\x14\x00" + fetch + call[2:]
+	for _, tt := range []struct {
+		name string
+		got  []byte
+		want string
+	}{
+		{"code of the first", first.section(codeSection), "\x03" + "\x04\x00\x20\x00\x0b" + second + "\x04\x00\x41\x07\x0b"},
+		{"code of the rest", rest.section(codeSection), "\x04" + early + "\x06\x01\x01\x7f\x20\x00\x0b" + third + begin},
+		{"functions of the rest", rest.section(functionSection), "\x04\x01\x01\x01\x02"},
+		{"its start", rest.section(startSection), "\x04"},
+		{"its elements", rest.section(elementSection), "\x01\x01\x00\x01\x02"},
+	} {
+		if string(tt.got) != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, tt.got, tt.want)
+		}
+	}
+	// What the rest imports is what the first exports, and another program does not have it.
+	name := func(m module) string {
+		i := bytes.Index(m.section(exportSection), []byte(" table"))
+		return string(m.section(exportSection)[i-64 : i])
+	}
+	if !bytes.Contains(rest.section(importSection), []byte("\x05start\x46"+name(first)+" table\x01\x70\x00\x13\x05start\x42"+name(first)+" 0\x03\x7f\x01")) {
+		t.Errorf("the rest imports %q", rest.section(importSection))
+	}
+	other, _, err := program([]byte("y")).split(f, func(i int) bool { return i != 1 })
+	if err != nil || name(other) == name(first) {
+		t.Errorf("another program has the same names, %v", err)
+	}
+	if _, _, err := m.with(importSection, []byte("\x00")).split(functions{loader: -1}, nil); err == nil {
+		t.Error("a program that cannot fetch the rest was split")
+	}
+}
+
+func TestProfile(t *testing.T) {
+	m := program(nil)
+	f, err := m.functions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err = m.profile(f)
+	const mark = "\x41\x01\x3a\x00\x00"
+	want := "\x03" + "\x0d\x00" + "\x41\x80\x80\x01" + mark + "\x20\x00\x0b" + "\x0f\x01\x01\x7f" + "\x41\x81\x80\x01" + mark + "\x20\x00\x0b" + "\x0d\x00" + "\x41\x82\x80\x01" + mark + "\x41\x07\x0b"
+	if got := string(m.section(codeSection)); err != nil || got != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
+// Which of a family ran is chance.
+func TestEarly(t *testing.T) {
+	names := map[int]string{
+		3: "main.main", 4: "main.other", 5: "type_.hash.main.key", 6: "type_.eq.main.key", 7: "type_.eq.main.value",
+		8: "slices.insertionSortOrdered_go.shape.int_", 9: "slices.breakPatternsOrdered_go.shape.int_", 10: "slices.breakPatternsOrdered_go.shape.string_",
+	}
+	is := early([]byte{1, 0, 1, 0, 0, 1, 0, 0}, names, 3)
+	var got []string
+	for i := range 8 {
+		if is(i) {
+			got = append(got, names[3+i])
+		}
+	}
+	want := "main.main type_.hash.main.key type_.eq.main.key slices.insertionSortOrdered_go.shape.int_ slices.breakPatternsOrdered_go.shape.int_"
+	if strings.Join(got, " ") != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+// The data is as it was, without the table and zeros, which a function makes again.
+func TestShrink(t *testing.T) {
+	table := make([]byte, 3*buckets*bucket)
+	for i := range 3 * buckets {
+		binary.LittleEndian.PutUint32(table[i*bucket:], uint32(i/buckets))
+	}
+	data := append(append(append([]byte("front"), make([]byte, 195)...), table...), "back"...)
+	m := program(data)
+	f, err := m.functions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.shrink(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(got.section(dataSection)); s != "\x02\x00\x41\x00\x0b\x05front\x00\x41\x88\x09\x0b\x04back" {
+		t.Errorf("data: %q", s)
+	}
+	const fill = "\x29\x01\x02\x7f\x41\xc8\x01\x21\x00\x03\x40\x20\x00\x20\x01\x41\x04\x76\x36\x02\x00\x20\x00\x41\x14\x6a\x21\x00\x20\x01\x41\x01\x6a\x22\x01\x41\x30\x49\x0d\x00\x0b\x0b"
+	if s := string(got.section(codeSection)); !strings.HasSuffix(s, fill) || s[0] != 4 {
+		t.Errorf("code: %q", s)
+	}
+	if s := string(got.section(startSection)); s != "\x04" {
+		t.Errorf("start: %q", s)
+	}
+	plain, err := program([]byte("front")).shrink(f)
+	if err != nil || plain.section(startSection) != nil {
+		t.Errorf("a program without the table: %v, start %q", err, plain.section(startSection))
+	}
+}
