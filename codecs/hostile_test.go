@@ -16,9 +16,9 @@ import (
 // they may, nor take much memory. The heap of the whole
 // process bounds what any one of them took.
 func TestHostile(t *testing.T) {
-	variants := 60
-	if testing.Short() {
-		variants = 10
+	variants := 10
+	if audiotest.Whole {
+		variants = 60
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, tt := range testFiles {

@@ -98,6 +98,11 @@ func TestAdapters(t *testing.T) {
 	if one := read("/v1/models/base:Q4:sql"); !strings.Contains(one, `"id":"base:Q4:sql"`) || !strings.Contains(one, `"parent":"base:Q4"`) || !strings.Contains(one, `"removable":false`) {
 		t.Errorf("model: %s", one)
 	}
+	for query, want := range map[string]string{"base:Q4": `"scale":0,`, "base:Q4:sql": `"scale":1,`} {
+		if list := read("/lora-adapters?model=" + query); list != `[{"id":0,"path":"sql.gguf",`+want+`"model":"base:Q4:sql"}]`+"\n" {
+			t.Errorf("adapters of %s: %s", query, list)
+		}
+	}
 	metrics := read("/metrics")
 	for _, want := range []string{`vllm:lora_requests_info{max_lora="1",running_lora_adapters="",waiting_lora_adapters=""}`, `vllm:e2e_request_latency_seconds_count{model_name="base:Q4"} 2`} {
 		if !strings.Contains(metrics, want) {

@@ -93,6 +93,7 @@ func TestLlamaProps(t *testing.T) {
 	for _, tt := range []struct{ method, path, code string }{
 		{"GET", "/props?model=absent", "model_not_found"}, {"GET", "/slots?model=" + embedModel, "model_not_supported"},
 		{"POST", "/props", "not_implemented"}, {"POST", "/slots/0?action=erase", "not_implemented"},
+		{"POST", "/lora-adapters", "not_implemented"}, {"GET", "/lora-adapters?model=absent", "model_not_found"},
 	} {
 		s := newServerOf(t, a)
 		r, err := http.NewRequest(tt.method, s.URL+tt.path, nil)

@@ -175,6 +175,17 @@ func TestRequestReachesEngine(t *testing.T) {
 	})
 }
 
+func TestMostReplies(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f, MaxN: 40})
+	if w := post(t, s, "/v1/completions", `{"prompt":"a","n":40,"best_of":40}`); w.StatusCode != 200 || f.last.Load().N != 40 {
+		t.Errorf("%d, %s", w.StatusCode, w.Status)
+	}
+	if w := post(t, s, "/v1/completions", `{"prompt":"a","best_of":41}`); w.StatusCode != 400 {
+		t.Errorf("one too many: %d, %s", w.StatusCode, w.Status)
+	}
+}
+
 func TestSeeds(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, httpapi.Options{Engine: f})

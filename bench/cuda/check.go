@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 
 	"quern/bench/internal/must"
 	"quern/engine/cpu"
@@ -41,7 +42,7 @@ func check(ctx context.Context, o *options, w io.Writer) (err error) {
 		if err == nil && !(worst <= checkLimit) {
 			err = fmt.Errorf("logits are %.3g of their size from the CPU's, more than %g", worst, checkLimit)
 		}
-		name, verdict := filepath.Base(path), "ok"
+		name, verdict := called(path), "ok"
 		if err != nil {
 			verdict = err.Error()
 			all = errors.Join(all, fmt.Errorf("%s: %w", name, err))
@@ -52,11 +53,30 @@ func check(ctx context.Context, o *options, w io.Writer) (err error) {
 	for _, typ := range append([]string{"Q6_K", "Q4_0"}, o.types...) {
 		try(must.Get(o.model(ctx, o.small, typ, 4)))
 	}
-	files := must.Get(filepath.Glob(o.families))
-	for _, path := range files {
+	for _, path := range must.Get(matching(o.families)) {
 		try(path)
 	}
 	return all
+}
+
+// matching lists the files of patterns that have commas between them.
+func matching(patterns string) (files []string, err error) {
+	for _, p := range strings.Split(patterns, ",") {
+		found, err := filepath.Glob(p)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+// called is what a model file is called in results: those called as others by their folder.
+func called(path string) string {
+	if name := filepath.Base(path); name != "model.gguf" {
+		return name
+	}
+	return filepath.Base(filepath.Dir(path))
 }
 
 // errNoLogits: the model makes embeddings.
@@ -97,7 +117,7 @@ func (o *options) checkFile(ctx context.Context, path string) (worst float64, er
 	for _, rows := range checkRows {
 		// Twice, since the second time a recorded step is replayed.
 		for range 2 {
-			in := &graph.Batch{Tables: [][]int32{table}, Want: []int32{0, int32(rows - 1)}}
+			in := &graph.Batch{Tables: [][]int32{table}, States: []int32{0}, Want: []int32{0, int32(rows - 1)}}
 			if rows == 1 {
 				in.Want = in.Want[:1]
 			}

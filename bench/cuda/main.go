@@ -87,7 +87,7 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.StringVar(&o.out, "out", "cuda.jsonl", "`file` results are appended to, one JSON object a line")
 	flags.StringVar(&o.shape, "shape", "llama-3.1-8b", "shape whose speed is measured")
 	flags.StringVar(&o.small, "small", "tinyllama-1.1b", "shape whose logits are checked, with four layers")
-	flags.StringVar(&o.families, "families", "engine/model/testdata/*.gguf", "`pattern` of model files whose logits are checked too")
+	flags.StringVar(&o.families, "families", "engine/model/testdata/*.gguf,engine/model/testdata/made/*/*.gguf", "`patterns` of model files whose logits are checked too, with commas between")
 	flags.StringVar(&types, "types", "Q4_K_M,Q8_0,F16", "types of weights")
 	flags.StringVar(&names, "stages", strings.Join(every, ","), "what to do")
 	flags.StringVar(&batches, "batches", "1,8,32,128,256", "sequences decoded together")

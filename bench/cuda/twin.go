@@ -10,7 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -308,7 +307,7 @@ var twinBatches = []twinBatch{{1, 1}, {2, 2}, {5, 5}, {8, 8}, {9, 9}, {20, 1}, {
 func twin(ctx context.Context, o *options, w io.Writer) (err error) {
 	defer must.Catch(&err)
 	drv := must.Get(driver.Open())
-	files := must.Get(filepath.Glob(o.families))
+	files := must.Get(matching(o.families))
 	if len(files) == 0 {
 		return fmt.Errorf("no models match %q", o.families)
 	}
@@ -341,7 +340,7 @@ func twinFiles(ctx context.Context, drv driver.Driver, files []string, batches [
 		if errors.Is(err, errNoLogits) {
 			continue
 		}
-		name := filepath.Base(path)
+		name := called(path)
 		record(w, map[string]any{"stage": "twin", "model": name, "cache": typ.String(), "error": fmt.Sprint(err)})
 		if err != nil {
 			return fmt.Errorf("%s, cache %v: %w", name, typ, err)
@@ -385,7 +384,7 @@ func twinFile(ctx context.Context, b *cuda.Backend, path string, typ quant.Type,
 		table[i] = int32(spec.Blocks - 1 - i)
 	}
 	for _, n := range batches {
-		in := &graph.Batch{Tables: [][]int32{table}}
+		in := &graph.Batch{Tables: [][]int32{table}, States: []int32{0}}
 		for i := range int32(n.rows) {
 			in.Tokens, in.Positions, in.Seq = append(in.Tokens, r.Int32N(int32(c.Vocab))), append(in.Positions, at+i), append(in.Seq, 0)
 			if int(i) < n.want {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/codecs/internal/audiotest"
 	"quern/kernels/fourier"
 )
 
@@ -25,8 +26,8 @@ func TestNoise(t *testing.T) {
 			for c := range want {
 				near(t, fmt.Sprintf("channel %d", c), spectrum(got, c, r.Channels()), want[c])
 			}
-			path, err := exec.LookPath("ffmpeg")
-			if err != nil {
+			path := audiotest.Program("ffmpeg")
+			if path == "" {
 				return
 			}
 			out, err := exec.Command(path, "-v", "error", "-i", "testdata/"+name+".aac", "-f", "f32le", "-").Output()

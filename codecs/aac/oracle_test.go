@@ -27,13 +27,7 @@ func sound(channels, rate int) string {
 
 // The decoder agrees with ffmpeg's on what ffmpeg's encoder makes.
 func TestAgainstFFmpeg(t *testing.T) {
-	path, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Skip("no ffmpeg")
-	}
-	if testing.Short() {
-		t.Skip("runs ffmpeg many times")
-	}
+	path := audiotest.Need(t, "ffmpeg")
 	ffmpeg := func(t *testing.T, in []byte, args ...string) []byte {
 		cmd := exec.Command(path, append([]string{"-v", "error"}, args...)...)
 		cmd.Stdin = bytes.NewReader(in)

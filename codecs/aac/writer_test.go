@@ -9,12 +9,12 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"quern/codecs/internal/audiotest"
 	"quern/codecs/pcm"
 )
 
@@ -63,8 +63,7 @@ func plucked(n, rate, channels int) []float32 {
 // back is as long and as near as it should be, no bit beyond the rate is used, and no unit
 // is larger than a decoder's buffer. ffmpeg, where there is one, decodes the same.
 func TestEvery(t *testing.T) {
-	_, err := exec.LookPath("ffmpeg")
-	compare := err == nil && !testing.Short()
+	compare := audiotest.Program("ffmpeg") != ""
 	for _, rate := range rates {
 		for channels := 1; channels <= 2; channels++ {
 			least, most := bitrates(rate, channels)

@@ -43,10 +43,7 @@ func decode(data []byte) (x []float32, rate, channels int, err error) {
 // is not installed.
 func mpg123(t testing.TB, data []byte) []float32 {
 	t.Helper()
-	if _, err := exec.LookPath("mpg123"); err != nil {
-		t.Skip("mpg123 is not installed")
-	}
-	cmd := exec.Command("mpg123", "-q", "-e", "f32", "-s", "-")
+	cmd := exec.Command(audiotest.Need(t, "mpg123"), "-q", "-e", "f32", "-s", "-")
 	cmd.Stdin = bytes.NewReader(data)
 	out, err := cmd.Output()
 	if err != nil {
@@ -149,9 +146,7 @@ func music(n, rate, channels int) []float32 {
 // lame encodes x; the test is skipped where lame is not installed.
 func lame(t testing.TB, x []float32, rate, channels int, args ...string) []byte {
 	t.Helper()
-	if _, err := exec.LookPath("lame"); err != nil {
-		t.Skip("lame is not installed")
-	}
+	program := audiotest.Need(t, "lame")
 	pcm := make([]byte, 0, 2*len(x))
 	for _, v := range x {
 		pcm = binary.LittleEndian.AppendUint16(pcm, uint16(int16(max(-1, min(1, v))*32767)))
@@ -166,7 +161,7 @@ func lame(t testing.TB, x []float32, rate, channels int, args ...string) []byte 
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(pcm)))
 	// lame writes the tag's numbers only to a file.
 	name := filepath.Join(t.TempDir(), "x.mp3")
-	cmd := exec.Command("lame", append(args, "--quiet", "-", name)...)
+	cmd := exec.Command(program, append(args, "--quiet", "-", name)...)
 	cmd.Stdin = bytes.NewReader(append(head, pcm...))
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("lame %q: %v", args, err)

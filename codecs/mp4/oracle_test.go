@@ -8,18 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quern/codecs/internal/audiotest"
 )
 
 // Files of many kinds decode to what ffmpeg decodes them to, and are as long,
 // but that ffmpeg does not cut the last packet.
 func TestAgainstFFmpeg(t *testing.T) {
-	path, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Skip("no ffmpeg")
-	}
-	if testing.Short() {
-		t.Skip("runs ffmpeg many times")
-	}
+	path := audiotest.Need(t, "ffmpeg")
 	ffmpeg := func(t *testing.T, args ...string) []byte {
 		out, err := exec.Command(path, append([]string{"-v", "error", "-y"}, args...)...).Output()
 		if err != nil {

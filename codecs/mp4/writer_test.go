@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"quern/codecs/aac"
+	"quern/codecs/internal/audiotest"
 )
 
 // chord is n frames of tones that differ by channel.
@@ -109,7 +110,8 @@ func TestWriter(t *testing.T) {
 // ffmpegPlays holds what ffmpeg makes of a file to want.
 func ffmpegPlays(t *testing.T, name string, data []byte, want []float32, channels int, length time.Duration, fragmented bool) {
 	t.Helper()
-	if _, err := exec.LookPath("ffmpeg"); err != nil || testing.Short() {
+	ffmpeg := audiotest.Program("ffmpeg")
+	if ffmpeg == "" {
 		return
 	}
 	path := filepath.Join(t.TempDir(), "x.m4a")
@@ -117,7 +119,7 @@ func ffmpegPlays(t *testing.T, name string, data []byte, want []float32, channel
 		t.Fatal(err)
 	}
 	var out, said bytes.Buffer
-	cmd := exec.Command("ffmpeg", "-v", "warning", "-i", path, "-f", "f32le", "-")
+	cmd := exec.Command(ffmpeg, "-v", "warning", "-i", path, "-f", "f32le", "-")
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil || said.Len() > 0 {
 		t.Errorf("%s: ffmpeg: %v: %s", name, err, said.String())

@@ -65,9 +65,6 @@ func TestFixtures(t *testing.T) {
 }
 
 func TestMade(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs ffmpeg sixteen times")
-	}
 	src := audiotest.Fixture(t, "s48.src.wav")
 	for _, tt := range []struct {
 		name, codec string

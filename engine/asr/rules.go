@@ -149,28 +149,49 @@ func best(logits []float32, n int) []ranking {
 }
 
 // draw returns a token of softmax(logits / temperature) by u, a number in [0, 1),
-// and its log-probability at temperature 1.
+// and its log-probability at temperature 1. One pass sums the weights of blocks, and
+// the block that u falls into is looked through.
 func draw(logits []float32, temperature, u float64) ranking {
 	top := best(logits, 1)
 	if len(top) == 0 {
 		return ranking{token.None, math.Inf(-1)}
 	}
-	peak := float64(logits[top[0].id])
-	sum := 0.0
-	for _, v := range logits {
-		if d := (float64(v) - peak) / temperature; d > -40 {
-			sum += math.Exp(d)
+	peak, scale := logits[top[0].id], float32(1/temperature)
+	var weights [512]float32 // float32 adds so many terms well
+	weigh := func(block []float32) float64 {
+		for i, v := range block {
+			weights[i] = (v - peak) * scale
 		}
+		return float64(vec.ExpSum(weights[:len(block)], 0))
+	}
+	sums, sum := make([]float64, 0, len(logits)/len(weights)+1), 0.0
+	for block := range slices.Chunk(logits, len(weights)) {
+		sums = append(sums, weigh(block))
+		sum += sums[len(sums)-1]
 	}
 	u *= sum
-	for i, v := range logits {
-		d := (float64(v) - peak) / temperature
-		if d <= -40 {
+	for k, part := range sums {
+		if u >= part {
+			u -= part
 			continue
 		}
-		if u -= math.Exp(d); u < 0 {
-			return ranking{token.ID(i), top[0].logprob + float64(v) - peak}
+		at := k * len(weights)
+		block := logits[at:min(at+len(weights), len(logits))]
+		weigh(block)
+		last := top[0].id // where rounding eats the last weight
+		for i := range block {
+			if weights[i] <= impossible {
+				continue
+			}
+			last = token.ID(at + i)
+			if u -= float64(weights[i]); u < 0 {
+				break
+			}
 		}
+		return ranking{last, top[0].logprob + float64(logits[last]-peak)}
 	}
 	return top[0]
 }
+
+// impossible is a weight that no token of any use has: vectors give it to what is barred.
+const impossible = 0x1p-125

@@ -9,19 +9,16 @@ import (
 	gpu "quern/kernels/cuda"
 )
 
-// maxHead is the widest head attention has registers for.
-const maxHead = 256
-
 var attentionOp = row[graph.Attention]{
 	check: func(o graph.Attention) error {
-		if o.HeadDim > maxHead {
+		if o.HeadDim > gpu.MaxHead {
 			return fmt.Errorf("cuda: no kernel for attention heads of %d", o.HeadDim)
 		}
-		if o.Chunk > 0 {
-			return errors.New("cuda: no kernel for attention in chunks")
+		if sided(o) && o.HeadDim > gpu.MaxSidedHead {
+			return fmt.Errorf("cuda: no kernel for attention heads of %d with slopes or with a window to both sides", o.HeadDim)
 		}
-		if o.Slopes != nil || o.Bidirectional && o.Window > 0 {
-			return errors.New("cuda: no kernel for attention with slopes or with a window to both sides")
+		if o.Slopes != nil && !o.Bidirectional && (o.Window > 0 || o.Chunk > 0) {
+			return errors.New("cuda: no kernel for attention with slopes and a window")
 		}
 		return nil
 	},
@@ -31,7 +28,25 @@ var attentionOp = row[graph.Attention]{
 		p.reserveScratch(arrivals, rows*o.KVHeads)
 	},
 	lower: func(o graph.Attention, l lowering) {
-		l.add(func(rows int) error { return l.attend(o, l.x(0), l.x(1), l.x(2), l.y(), rows) })
+		slopes := l.constant(o.Slopes)
+		l.add(func(rows int) error {
+			if sided(o) {
+				return l.attendSides(o, l.x(0), l.x(1), l.x(2), l.y(), uint64(slopes.at), rows)
+			}
+			return l.attend(o, l.x(0), l.x(1), l.x(2), l.y(), rows, graph.PerRow)
+		})
+	},
+}
+
+// sharedOp is attention to what an earlier one has stored, of all rows or of those wanted.
+var sharedOp = row[graph.SharedAttention]{
+	check:   func(o graph.SharedAttention) error { return attentionOp.check(o.Attention) },
+	weights: func(o graph.SharedAttention) []weightKey { return attentionOp.weights(o.Attention) },
+	scratch: func(o graph.SharedAttention, p *part, rows int) { attentionOp.scratch(o.Attention, p, rows) },
+	lower: func(o graph.SharedAttention, l lowering) {
+		l.add(func(rows int) error {
+			return l.attend(o.Attention, l.x(0), 0, 0, l.y(), rows, l.e.p.Values[l.Out].Lead)
+		})
 	},
 }
 
@@ -117,9 +132,37 @@ func (p *part) prefill(o graph.Attention) string {
 	return gpu.PrefillName(s.Type, o.HeadDim)
 }
 
+// sided reports whether attention goes by the place of a row in its sequence.
+func sided(o graph.Attention) bool { return o.Slopes != nil || o.Bidirectional && o.Window > 0 }
+
+// attendSides is attend for those. A causal row's end is behind itself, so that a window to
+// both sides is only of those that look ahead.
+func (p *part) attendSides(o graph.Attention, q, k, v, y, slopes uint64, rows int) error {
+	kv, size, typ := p.layerAt(o.Layer), i32(p.kv.spec.BlockSize), p.kv.spec.Type
+	heads, kvHeads, dim := i32(o.Heads), i32(o.KVHeads), i32(o.HeadDim)
+	if err := p.start(gpu.Name("kv_put", typ), gpu.Dims{Rows: rows, Out: o.KVHeads * o.HeadDim}, kv, k, v, p.slots(o.Layer), kvHeads, dim, size); err != nil {
+		return err
+	}
+	tables, stride := p.tables(o.Layer)
+	splits := splits(rows*o.Heads, p.d.splitHeads(), p.d.splitHeads(), p.run.stride*p.kv.spec.BlockSize)
+	if err := p.start(gpu.Name("attend_sides", typ), gpu.Dims{Rows: rows, Heads: o.Heads, Splits: splits}, p.scratchAt(spans), q, kv,
+		tables, p.word(sequences), p.word(ends), p.word(positions), slopes, i32(stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+		return err
+	}
+	return p.start("attend_combine", gpu.Dims{Rows: rows, Heads: o.Heads, Out: o.HeadDim}, y, p.scratchAt(spans), p.vector(o.Sinks), heads, dim, i32(splits))
+}
+
+// seen is what kernels are told of how far back rows see: a window, or below 0 a run of chunks.
+func seen(o graph.Attention) uint64 {
+	if o.Chunk > 0 {
+		return i32(-o.Chunk)
+	}
+	return i32(o.Window)
+}
+
 // attend stores the rows' keys and values, unless k is 0 because they are stored
-// already, and attends.
-func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
+// already, and attends. Rows are those of the batch, or those wanted.
+func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int, lead graph.Lead) error {
 	kv, size, typ := p.layerAt(o.Layer), i32(p.kv.spec.BlockSize), p.kv.spec.Type
 	heads, kvHeads, dim := i32(o.Heads), i32(o.KVHeads), i32(o.HeadDim)
 	tables, stride := p.tables(o.Layer)
@@ -129,16 +172,16 @@ func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
 		}
 	}
 	prefill, all := p.prefill(o), p.run.stretches
-	if prefill == "" || all == nil {
+	if prefill == "" || all == nil || lead == graph.PerWant {
 		all = []stretch{{to: rows}}
 	}
 	for _, s := range all {
 		n := s.to - s.from
 		values, words := uint64(4*s.from*o.Heads*o.HeadDim), uint64(4*s.from)
-		q, y, seq, end := q+values, y+values, p.word(sequences)+words, p.word(ends)+words
+		q, y, seq, end := q+values, y+values, p.ofRows(sequences, lead)+words, p.ofRows(ends, lead)+words
 		if s.prompt {
 			if err := p.start(prefill, gpu.Dims{Rows: n, Heads: o.Heads}, y, q, kv, tables, seq, end, p.vector(o.Sinks),
-				i32(stride), i32(n), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+				i32(stride), i32(n), heads, kvHeads, size, seen(o), f32(o.Scale), f32(o.SoftCap)); err != nil {
 				return err
 			}
 			continue
@@ -149,17 +192,17 @@ func (p *part) attend(o graph.Attention, q, k, v, y uint64, rows int) error {
 		if group := gpu.GroupName(typ, o.HeadDim, o.Heads/o.KVHeads); group != "" && p.d.info.Capability >= tensorCores {
 			splits := splitBy(o.KVHeads, groupBlocks(o.HeadDim)*p.d.info.Processors)
 			if err := p.start(group, gpu.Dims{Rows: n, Heads: o.KVHeads, Splits: splits}, y, p.scratchAt(spans), p.scratchAt(arrivals), q, kv,
-				tables, seq, end, p.vector(o.Sinks), i32(stride), heads, kvHeads, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+				tables, seq, end, p.vector(o.Sinks), i32(stride), heads, kvHeads, size, seen(o), f32(o.Scale), f32(o.SoftCap)); err != nil {
 				return err
 			}
 			continue
 		}
 		splits := splitBy(o.Heads, p.d.splitHeads())
-		if err := p.start(gpu.Name("attend", typ), gpu.Dims{Rows: n, Heads: o.Heads, Splits: splits}, p.scratchAt(spans), q, kv,
-			tables, seq, end, i32(stride), heads, kvHeads, dim, size, i32(o.Window), f32(o.Scale), f32(o.SoftCap)); err != nil {
+		if err := p.start(gpu.AttendName(typ, o.HeadDim), gpu.Dims{Rows: n, Heads: o.Heads, Splits: splits}, p.scratchAt(spans), q, kv,
+			tables, seq, end, i32(stride), heads, kvHeads, dim, size, seen(o), f32(o.Scale), f32(o.SoftCap)); err != nil {
 			return err
 		}
-		if err := p.start("attend_combine", gpu.Dims{Rows: n, Heads: o.Heads}, y, p.scratchAt(spans), p.vector(o.Sinks), heads, dim, i32(splits)); err != nil {
+		if err := p.start("attend_combine", gpu.Dims{Rows: n, Heads: o.Heads, Out: o.HeadDim}, y, p.scratchAt(spans), p.vector(o.Sinks), heads, dim, i32(splits)); err != nil {
 			return err
 		}
 	}

@@ -56,23 +56,22 @@ func TestStretches(t *testing.T) {
 // slope, would give other numbers.
 func TestAttentionOnHost(t *testing.T) {
 	for name, o := range map[string]graph.Attention{
-		"window to both sides": {Window: 4, Bidirectional: true},
-		"slopes":               {Slopes: []float32{1, 2}},
-		"chunks":               {Chunk: 4},
-		"wide heads":           {HeadDim: maxHead + 1},
+		"slopes and a window":        {Slopes: []float32{1, 2}, Window: 4},
+		"wide heads":                 {HeadDim: gpu.MaxHead + 1},
+		"wide heads with both sides": {HeadDim: gpu.MaxSidedHead + 1, Window: 4, Bidirectional: true},
 	} {
 		if err := attentionOp.check(o); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	for name, o := range map[string]graph.Attention{"window": {Window: 4}, "all": {Bidirectional: true}} {
+	for name, o := range map[string]graph.Attention{"window": {Window: 4}, "chunks": {Chunk: 4}, "all": {Bidirectional: true}, "both sides": {Window: 4, Bidirectional: true}, "slopes": {Slopes: []float32{1}}} {
 		if err := attentionOp.check(o); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// oneLayer is a program of one layer of attention with heads of 64.
+// oneLayer is a program of one layer of attention with heads of 64. A window below 0 is a chunk.
 func oneLayer(t testing.TB, rows, window int) (*graph.Program, graph.CacheSpec) {
 	t.Helper()
 	const hidden, heads, headDim = 32, 2, 64
@@ -82,7 +81,7 @@ func oneLayer(t testing.TB, rows, window int) (*graph.Program, graph.CacheSpec) 
 	q := g.Linear(x, tensor(r, "q", quant.F32, heads*headDim, hidden), nil)
 	k := g.Linear(x, tensor(r, "k", quant.F32, headDim, hidden), nil)
 	v := g.Linear(x, tensor(r, "v", quant.F32, headDim, hidden), nil)
-	a := g.Attention(q, k, v, graph.Attention{Heads: heads, KVHeads: 1, HeadDim: headDim, Scale: 1, Window: window, Sinks: tensor(r, "sinks", quant.F32, heads)})
+	a := g.Attention(q, k, v, graph.Attention{Heads: heads, KVHeads: 1, HeadDim: headDim, Scale: 1, Window: max(0, window), Chunk: max(0, -window), Sinks: tensor(r, "sinks", quant.F32, heads)})
 	p, err := g.Compile(g.Linear(g.Take(a, g.Wanted()), tensor(r, "out", quant.F32, vocab, heads*headDim), nil))
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +118,8 @@ func TestPrompts(t *testing.T) {
 		prompts            int
 		rows               string
 	}{
-		{75, 0, quant.F16, 0, "attend"}, {80, 0, quant.F16, 5, "attend_group"}, {80, 9, quant.F16, 5, "attend_group"},
+		{75, 0, quant.F16, 0, "attend"}, {80, 0, quant.F16, 5, "attend_group"}, {80, 9, quant.F16, 5, "attend_group"}, {80, -9, quant.F16, 5, "attend_group"},
+		{75, -9, quant.F32, 0, "attend"},
 		{90, 0, quant.Q8_0, 5, "attend_group"}, {80, 0, quant.F32, 0, "attend"},
 	} {
 		t.Run(fmt.Sprintf("%d %v window %d", tt.capability, tt.typ, tt.window), func(t *testing.T) {
@@ -181,6 +181,56 @@ func TestCacheTypesOfGPUs(t *testing.T) {
 	spec.Type = quant.Q4_0
 	if _, err := open(t, fake(80), AllLayers).NewCache(spec); err == nil {
 		t.Error("a Q4_0 cache was accepted")
+	}
+}
+
+// Layers that share keys, of all rows and then of those wanted, in recorded steps and others,
+// give what the processor does; where their keys are on another device the processor takes all.
+func TestSharedKeys(t *testing.T) {
+	const hidden, headDim = 32, 32
+	r := rand.New(rand.NewPCG(9, 9))
+	g := graph.NewBuilder(24, 8)
+	freqs := []float64{1, 0.5, 0.2, 0.1}
+	x := g.Embed(g.Tokens(), tensor(r, "embed", quant.F32, vocab, hidden))
+	of := func(name string) graph.Value { return g.Linear(x, tensor(r, name, quant.F32, headDim, hidden), nil) }
+	turned := func(name string) graph.Value {
+		return g.Rope(of(name), g.Positions(), graph.Rope{HeadDim: headDim, Freqs: freqs, Magnitude: 1})
+	}
+	shared := func(layer, window int) graph.Attention {
+		return graph.Attention{Layer: layer, Heads: 1, KVHeads: 1, HeadDim: headDim, Scale: 0.3, Window: window}
+	}
+	for i := range 2 {
+		x = g.Add(x, g.Attention(turned("q"), turned("k"), of("v"), shared(i, 9*i)))
+	}
+	x = g.Add(x, g.SharedAttention(turned("q"), graph.SharedAttention{Attention: shared(0, 0)}))
+	q := [2]graph.Value{g.Take(turned("q"), g.Wanted()), g.Take(turned("q"), g.Wanted())}
+	x = g.Take(x, g.Wanted())
+	for i := range 2 {
+		x = g.Add(x, g.SharedAttention(q[i], graph.SharedAttention{Attention: shared(i, 9*i)}))
+	}
+	p, err := g.Compile(g.Linear(x, tensor(r, "out", quant.F32, vocab, hidden), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := p.CacheSpec(16, 8, 1, quant.F16)
+	batches := []*graph.Batch{
+		step([3]int{1, 0, 20}),
+		step([3]int{1, 20, 1}, [3]int{0, 0, 17}),
+		step([3]int{0, 17, 1}, [3]int{1, 21, 1}, [3]int{2, 0, 1}),
+		step([3]int{0, 18, 1}, [3]int{1, 22, 1}, [3]int{2, 1, 1}), // recorded
+		step([3]int{0, 19, 1}, [3]int{1, 23, 1}, [3]int{2, 2, 1}),
+	}
+	for _, tt := range []struct {
+		layers  int
+		devices []int
+		here    bool
+	}{{AllLayers, []int{0}, true}, {AllLayers, []int{0, 1}, false}, {1, []int{0}, false}} {
+		f := driver.NewFake(2, gigabyte)
+		counts := counted(f)
+		compare(t, open(t, f, tt.layers, tt.devices...), p, spec, batches, 1e-3)
+		if here := counts["attend_f16"] > 0; here != tt.here {
+			t.Errorf("layers %d, devices %v: launches %v", tt.layers, tt.devices, counts)
+		}
 	}
 }
 

@@ -195,12 +195,18 @@ func (b *Backend) Compile(ctx context.Context, p *graph.Program, w graph.Watch) 
 		b.log.Info("a part of the model runs on the CPU", "why", err)
 		return b.compileHost(ctx, p)
 	}
-	if n := p.Limits().Layers; n > 0 && b.hostLayers(n) == n {
+	// A Program without attention has no layers to count, and is not cut.
+	if n := p.Limits().Layers; b.o.Layers == 0 || n > 0 && b.hostLayers(n) == n {
 		return b.compileHost(ctx, p)
 	}
 	e, err := b.newExec(ctx, p)
 	if err != nil {
 		return nil, err
+	}
+	if err := e.apart(); err != nil {
+		e.Close()
+		b.log.Info("the model runs on the CPU", "why", err)
+		return b.compileHost(ctx, p)
 	}
 	e.watch = w
 	err = b.do(func() error {

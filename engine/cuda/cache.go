@@ -18,12 +18,14 @@ type cache struct {
 	host  graph.Cache // layers of the processor, nil without
 	all   graph.Cache // every layer, of a Program that runs on the processor only
 	slabs []slab      // by device
+	parts []portion   // who has which states, nil before a Program has run
 }
 
 // A slab is the memory of a cache on one device, for the layers that it runs.
 type slab struct {
 	layers span
 	at     driver.Ptr
+	states driver.Ptr // slots of whole states, 0 for none
 }
 
 // NewCache implements graph.Backend. The cache's memory is taken and zeroed now.
@@ -68,21 +70,28 @@ func (c *cache) take(d *device, l span) error {
 	if err := d.ctx.Enter(); err != nil {
 		return err
 	}
-	held := slab{layers: l}
-	if n := c.between(l.from, l.to); n > 0 {
-		var err error
-		if held.at, err = d.alloc(n); err != nil {
+	c.slabs = append(c.slabs, slab{layers: l})
+	held := &c.slabs[len(c.slabs)-1]
+	// A block, or a slot, is copied as a whole, also where nothing was stored yet.
+	zeros := func(at *driver.Ptr, n int64) (err error) {
+		if n == 0 {
+			return nil
+		}
+		if *at, err = d.alloc(n); err != nil {
 			return err
 		}
-		c.slabs = append(c.slabs, held)
-		// A block is copied as a whole, also where nothing was stored yet.
-		if err := d.stream.Zero(held.at, n); err != nil {
-			return err
-		}
-		return d.stream.Sync()
+		return d.stream.Zero(*at, n)
 	}
-	c.slabs = append(c.slabs, held)
-	return nil
+	if err := zeros(&held.at, c.between(l.from, l.to)); err != nil {
+		return err
+	}
+	// A Program without attention runs on the first device.
+	if l.from < l.to || len(c.spec.Layers) == 0 && len(c.slabs) == 1 {
+		if err := zeros(&held.states, c.spec.StateBytes()*int64(c.spec.States)); err != nil {
+			return err
+		}
+	}
+	return d.stream.Sync()
 }
 
 // between is the size of layers from up to to, one after the other.
@@ -224,38 +233,6 @@ func (c *cache) move(near int, b int32, data []byte, host func(graph.Portable, [
 	})
 }
 
-// ReadState implements graph.Portable.
-func (c *cache) ReadState(dst []byte, slot int32) error {
-	if whole, ok := c.stateful().(graph.Portable); ok {
-		return whole.ReadState(dst, slot)
-	}
-	return nil
-}
-
-// WriteState implements graph.Portable.
-func (c *cache) WriteState(slot int32, src []byte) error {
-	if whole, ok := c.stateful().(graph.Portable); ok {
-		return whole.WriteState(slot, src)
-	}
-	return nil
-}
-
-// CopyState implements graph.Cache.
-func (c *cache) CopyState(dst, src int32) {
-	if whole := c.stateful(); whole != nil {
-		whole.CopyState(dst, src)
-	}
-}
-
-// stateful is the cache that has states, which are of Programs that run on the processor only;
-// nil before one has.
-func (c *cache) stateful() graph.Cache {
-	if c.all == nil && c.host != nil && c.b.hostLayers(len(c.spec.Layers)) == len(c.spec.Layers) {
-		return c.host
-	}
-	return c.all
-}
-
 // Bytes implements graph.Cache.
 func (c *cache) Bytes() int64 {
 	if c.all != nil {
@@ -267,6 +244,9 @@ func (c *cache) Bytes() int64 {
 	}
 	for _, held := range c.slabs {
 		n += c.between(held.layers.from, held.layers.to)
+		if held.states != 0 {
+			n += c.spec.StateBytes() * int64(c.spec.States)
+		}
 	}
 	return n
 }
@@ -306,17 +286,19 @@ func (c *cache) Close() (err error) {
 		}
 		for i, held := range slabs {
 			d := c.b.devices[i]
-			if held.at == 0 {
-				continue
-			}
 			if err := d.ctx.Enter(); err != nil {
 				return err
 			}
 			if err := d.stream.Sync(); err != nil {
 				return err
 			}
-			if err := d.ctx.Free(held.at); err != nil {
-				return err
+			for _, at := range []driver.Ptr{held.at, held.states} {
+				if at == 0 {
+					continue
+				}
+				if err := d.ctx.Free(at); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

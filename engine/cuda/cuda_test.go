@@ -99,7 +99,8 @@ func (r *runner) run(in *graph.Batch) []float32 {
 // of order, begin; then both go on, token by token.
 func prompts(a, b []int32, more int) []*graph.Batch {
 	tables := [][]int32{{7, 1, 4, 2}, {5, 3, 0, 6}}
-	first := &graph.Batch{Tables: tables}
+	states := []int32{1, 0}
+	first := &graph.Batch{Tables: tables, States: states}
 	for s, tokens := range [][]int32{a, b} {
 		for i, id := range tokens {
 			first.Tokens, first.Positions, first.Seq = append(first.Tokens, id), append(first.Positions, int32(i)), append(first.Seq, int32(s))
@@ -111,7 +112,7 @@ func prompts(a, b []int32, more int) []*graph.Batch {
 		all = append(all, &graph.Batch{
 			Tokens:    []int32{a[i%len(a)], b[(i+1)%len(b)]},
 			Positions: []int32{int32(len(a) + i), int32(len(b) + i)},
-			Seq:       []int32{0, 1}, Tables: tables, Want: []int32{0, 1},
+			Seq:       []int32{0, 1}, Tables: tables, States: states, Want: []int32{0, 1},
 		})
 	}
 	return all
@@ -177,7 +178,7 @@ func program(t testing.TB, m model.LM, rows, want int) (*graph.Program, graph.Ca
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, p.CacheSpec(8, 4, 1, quant.F16)
+	return p, p.CacheSpec(8, 4, 2, quant.F16)
 }
 
 // Every family gives the CPU's logits, on devices with and without tensor cores
@@ -213,6 +214,28 @@ func TestFamilies(t *testing.T) {
 		{"made/hunyuan-moe/model.gguf", 1e-4},
 		{"made/gpt2/model.gguf", 1e-4},
 		{"made/gptneox/model.gguf", 1e-4},
+		{"made/apertus/model.gguf", 1e-4},
+		{"made/arcee/model.gguf", 1e-4},
+		{"made/bailingmoe/model.gguf", 1e-4},
+		{"made/nemotron/model.gguf", 1e-4},
+		{"made/olmo/model.gguf", 1e-4},
+		{"made/stablelm-12b/model.gguf", 1e-4},
+		{"made/starcoder/model.gguf", 1e-4},
+		{"gemma4-moe.gguf", 1e-4},
+		{"made/deepseek-v2-lite/model.gguf", 1e-4},
+		{"made/glm-4.7-flash/model.gguf", 1e-4},
+		{"made/minicpm3/model.gguf", 1e-4},
+		{"made/mistral4/model.gguf", 1e-4},
+		{"made/bailingmoe2/model.gguf", 1e-4},
+		{"made/dots1/model.gguf", 1e-4},
+		{"made/ernie4_5-moe/model.gguf", 1e-4},
+		{"made/glm4moe/model.gguf", 1e-4},
+		{"made/lfm2moe/model.gguf", 1e-4},
+		{"made/nemotron_h_moe/model.gguf", 1e-4},
+		{"made/nemotron_h_moe-latent/model.gguf", 1e-4},
+		{"made/granitehybrid-moe/model.gguf", 1e-4},
+		{"made/jamba/model.gguf", 1e-4},
+		{"made/qwen35moe/model.gguf", 1e-4},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			_, m := load(t, tt.file)
@@ -450,19 +473,26 @@ func TestLong(t *testing.T) {
 	compare(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec, all, 1e-4)
 }
 
-// Encoders, whose rows look ahead, give the CPU's rows.
+// Encoders, whose rows look ahead, give the CPU's rows: of everything, within a window to both
+// sides, and with slopes. So does what scores.
 func TestEncoder(t *testing.T) {
-	_, m := load(t, "nomic-bert.gguf")
-	g := graph.NewBuilder(16, 16)
-	p, err := g.Compile(m.Hidden(g))
-	if err != nil {
-		t.Fatal(err)
+	for _, file := range []string{"nomic-bert.gguf", "gemma-embedding.gguf", "jina-bert-v2.gguf", "modern-bert.gguf", "modern-bert-scores.gguf", "xlm-roberta-scores.gguf", "qwen3-scores.gguf"} {
+		t.Run(file, func(t *testing.T) {
+			_, m := load(t, file)
+			g := graph.NewBuilder(16, 16)
+			p, err := g.Compile(m.Hidden(g))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := supported(p); err != nil {
+				t.Fatal(err)
+			}
+			spec := p.CacheSpec(8, 4, 1, quant.F32)
+			in := prompts([]int32{3, 1, 4, 1, 5, 9, 2, 6, 5, 3}, []int32{2, 7}, 0)
+			in[0].Want = []int32{0, 1, 2, 3, 4, 5, 6}
+			compare(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec, in, 1e-4)
+		})
 	}
-	c := m.Config()
-	spec := graph.CacheSpec{Layers: graph.Alike(1, c.KVHeads, c.HeadDim), Blocks: 8, BlockSize: 4, Type: quant.F32}
-	in := prompts([]int32{3, 1, 4, 1, 5}, []int32{2, 7}, 0)
-	in[0].Want = []int32{0, 1, 2, 3, 4, 5, 6}
-	compare(t, open(t, driver.NewFake(1, gigabyte), AllLayers), p, spec, in, 1e-4)
 }
 
 // Models that goroutines run at the same time take turns on the device.

@@ -25,6 +25,8 @@ type exec struct {
 	below   graph.Batch // what the processor's part is given
 	limits  graph.Limits
 	uses    []int // of each value, by steps and as results
+	states  []portion
+	asks    bool // rows that are wanted are rotated or see tokens
 }
 
 // newExec cuts the Program up. Nothing is on the devices yet.
@@ -37,6 +39,10 @@ func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) 
 	for _, s := range p.Steps {
 		for _, v := range s.In {
 			e.uses[v]++
+		}
+		switch s.Op.(type) {
+		case graph.Rope, graph.SharedAttention:
+			e.asks = e.asks || p.Values[s.Out].Lead == graph.PerWant
 		}
 	}
 	host, dev := b.spans(e.limits.Layers)
@@ -65,6 +71,7 @@ func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) 
 		at, over, e.over = list[0].at, list[0].over, list[0].over
 		list = list[1:]
 	}
+	at0 := at // steps of the processor
 	for i, o := range owners {
 		next := cut{len(p.Steps), p.Results}
 		if i < len(list) {
@@ -76,7 +83,22 @@ func (b *Backend) newExec(ctx context.Context, p *graph.Program) (*exec, error) 
 		})
 		at, over = next.at, next.over
 	}
+	if e.limits.State > 0 {
+		e.states = whose(p.Steps[:at0], e.parts, b.devices)
+	}
 	return e, nil
+}
+
+// apart says which layer's keys a part needs that another has, nil for none.
+func (e *exec) apart() error {
+	for _, p := range e.parts {
+		for _, s := range p.steps {
+			if o, is := s.Op.(graph.SharedAttention); is && (o.Layer < p.layers.from || o.Layer >= p.layers.to) {
+				return fmt.Errorf("cuda: layers share the keys of layer %d, which another device or the processor has", o.Layer)
+			}
+		}
+	}
+	return nil
 }
 
 // place uploads weights and reserves buffers, after a look at whether they fit.
@@ -155,6 +177,9 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, kv graph.Cache) ([][]fl
 		}
 		if c.all == nil {
 			spec = &c.spec
+		}
+		if c.parts == nil {
+			c.parts = e.states
 		}
 	}
 	if err := e.limits.Check(in, spec); err != nil {

@@ -1,7 +1,7 @@
 package cuda
 
 import (
-	"errors"
+	"fmt"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
@@ -10,23 +10,26 @@ import (
 
 var expertsOp = row[graph.Experts]{
 	check: func(o graph.Experts) error {
-		if o.Gate == nil {
-			return errors.New("experts without a gate run on the CPU only: leave this model off the GPU")
-		}
-		if !o.Plain() {
-			return errors.New("experts that are routed by sigmoids, by groups, with a bias or by a factor run on the CPU only: leave this model off the GPU")
+		if n := o.Up.Shape[0]; n > gpu.MaxExperts {
+			return fmt.Errorf("cuda: no kernel for %d experts", n)
 		}
 		return known(o.Act)
 	},
 	weights: func(o graph.Experts) []weightKey {
-		return keys(matrix(o.Gate), matrix(o.Up), matrix(o.Down), vector(o.GateBias), vector(o.UpBias), vector(o.DownBias))
+		return keys(matrix(o.Gate), matrix(o.Up), matrix(o.Down), vector(o.GateBias), vector(o.UpBias), vector(o.DownBias), vector(o.Bias), vector(o.Factors))
 	},
 	scratch: func(o graph.Experts, p *part, rows int) {
 		n := rows * o.Used
-		p.reserveScratch(acts, max(x32Words(rows, o.Gate.Shape[2]), x32Words(n, o.Down.Shape[2])))
+		in := o.Up.Shape[2]
+		p.reserveScratch(acts, max(x32Words(rows, in), x32Words(n, o.Down.Shape[2])))
 		p.reserveScratch(chosen, n)
 		p.reserveScratch(shares, n)
-		p.reserveScratch(gates, n*o.Gate.Shape[1])
+		p.reserveScratch(gates, n*o.Up.Shape[1])
+		if o.OnInput {
+			p.reserveScratch(acts, x32Words(n, in))
+			p.reserveScratch(factors, n)
+			p.reserveScratch(inputs, n*in)
+		}
 		p.reserveScratch(ups, n*o.Up.Shape[1])
 		p.reserveScratch(answers, n*o.Down.Shape[1])
 	},
@@ -38,10 +41,9 @@ var expertsOp = row[graph.Experts]{
 
 // mix routes every row to some experts and adds up what they answer.
 func (p *part) mix(o graph.Experts, x, router, y uint64, rows int) error {
-	n, ff, in, out := o.Gate.Shape[0], o.Gate.Shape[1], o.Gate.Shape[2], o.Down.Shape[1]
+	ff, in, out := o.Up.Shape[1], o.Up.Shape[2], o.Down.Shape[1]
 	at := p.scratchAt
-	if err := p.start("experts_choose", gpu.Dims{Rows: rows}, at(chosen), at(shares), router, i32(n), i32(o.Used),
-		flag(o.Renormalise), flag(o.SparseMixer), f32(o.Jitter)); err != nil {
+	if err := p.route(o, router, rows); err != nil {
 		return err
 	}
 	if p.heldExperts(o, rows) {
@@ -62,14 +64,24 @@ func (p *part) mix(o graph.Experts, x, router, y uint64, rows int) error {
 		}
 		return p.start(gpu.Name("expert_gemv", typ), gpu.Dims{Rows: rows * o.Used, Out: out}, y, w, x, p.vector(bias), at(chosen), i32(out), i32(in), i32(per))
 	}
-	if err := through(o.Gate, o.GateBias, at(gates), x, rows, in, ff, o.Used); err != nil {
+	slots, xRows, per := rows*o.Used, rows, o.Used
+	if o.OnInput {
+		if err := p.start("experts_inputs", gpu.Dims{Rows: slots, Out: in}, at(inputs), x, at(factors), i32(in), i32(o.Used)); err != nil {
+			return err
+		}
+		x, xRows, per = at(inputs), slots, 1
+	}
+	// An expert without a gate has its activation alone, of up.
+	gate, up := at(gates), at(ups)
+	if o.Gate == nil {
+		gate, up = up, 0
+	} else if err := through(o.Gate, o.GateBias, gate, x, xRows, in, ff, per); err != nil {
 		return err
 	}
-	if err := through(o.Up, o.UpBias, at(ups), x, rows, in, ff, o.Used); err != nil {
+	if err := through(o.Up, o.UpBias, at(ups), x, xRows, in, ff, per); err != nil {
 		return err
 	}
-	slots := rows * o.Used
-	if err := p.start("gate", gpu.Dims{Rows: slots, Out: ff}, at(gates), at(gates), at(ups), i32(slots*ff), i32(int(o.Act))); err != nil {
+	if err := p.start("gate", gpu.Dims{Rows: slots, Out: ff}, at(gates), gate, up, i32(slots*ff), i32(int(o.Act))); err != nil {
 		return err
 	}
 	if err := through(o.Down, o.DownBias, at(answers), at(gates), slots, ff, out, 1); err != nil {
@@ -78,9 +90,27 @@ func (p *part) mix(o graph.Experts, x, router, y uint64, rows int) error {
 	return p.start("experts_combine", gpu.Dims{Rows: rows, Out: out}, y, at(answers), at(shares), i32(out), i32(o.Used))
 }
 
+// route chooses the experts of every row, and says what they weigh.
+func (p *part) route(o graph.Experts, router uint64, rows int) error {
+	at, n := p.scratchAt, o.Up.Shape[0]
+	if o.Plain() {
+		return p.start("experts_choose", gpu.Dims{Rows: rows}, at(chosen), at(shares), router, i32(n), i32(o.Used),
+			flag(o.Renormalise), flag(o.SparseMixer), f32(o.Jitter))
+	}
+	by := uint64(0)
+	if o.OnInput {
+		by = at(factors)
+	}
+	return p.start("experts_route", gpu.Dims{Rows: rows}, at(chosen), at(shares), by, router, p.vector(o.Bias), p.vector(o.Factors), i32(n), i32(o.Used),
+		flag(o.Sigmoid), i32(max(1, o.Groups)), i32(o.UsedGroups), flag(o.GroupMax), flag(o.Renormalise), f32(o.Scale))
+}
+
 // heldExperts reports whether an MoE layer of so many rows is done by kernels that
 // hold their activations.
 func (p *part) heldExperts(o graph.Experts, rows int) bool {
+	if o.Gate == nil || o.OnInput {
+		return false
+	}
 	gate, down := kept(o.Gate, false), kept(o.Down, false)
 	return !p.e.b.apart && rows <= gemvRows && o.Used <= gpu.MaxUsed && quantised(o.Gate) == quantised(o.Up) &&
 		gpu.ExpertsHeld("gated", gate, o.Used, o.Gate.Shape[2]) <= gpu.MaxHeld && gpu.ExpertsHeld("down", down, o.Used, o.Down.Shape[2]) <= gpu.MaxHeld

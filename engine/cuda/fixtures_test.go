@@ -29,7 +29,8 @@ func asked(t *testing.T) {
 // wants the others named for the op that it lacks.
 func TestSharedFamilies(t *testing.T) {
 	asked(t)
-	device := []string{"cohere2", "command-r", "ernie4-5", "hunyuan-dense", "olmo3", "qwen25vl-text", "qwen3vl-text", "seed-oss"}
+	device := []string{"cohere2", "command-r", "deepseek-v3", "ernie4-5", "falcon-h1", "falcon-mamba", "gemma4-e", "glm4-moe", "granite4-hybrid",
+		"hunyuan-dense", "lfm2", "llama4", "mamba", "mamba2", "minimax-m2", "ministral3", "nemotron-h", "olmo3", "qwen25vl-text", "qwen35", "qwen3next", "qwen3vl-text", "rwkv7", "seed-oss"}
 	files, err := filepath.Glob(filepath.Join(fixtures.Path(t, "families"), "*", "model.gguf"))
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -55,6 +56,23 @@ func TestSharedFamilies(t *testing.T) {
 			}
 			spec.Type = quant.F32
 			compare(t, open(t, fake(75), AllLayers), p, spec, prompts([]int32{3, 1, 4}, []int32{2}, 1), 1e-3)
+		})
+	}
+}
+
+// TestQuantised runs llama.cpp's own files in Q4_0 of families whose ops multiply in ways of their
+// own: what differs is that the CPU rounds activations in other groups, and the GPU some not at all.
+func TestQuantised(t *testing.T) {
+	asked(t)
+	for _, name := range []string{"deepseek-v3", "falcon-h1", "gemma4-e", "qwen35"} {
+		t.Run(name, func(t *testing.T) {
+			_, m := load(t, filepath.Join("families", name+"-Q4_0.gguf"))
+			p, spec := program(t, m, 8, 8)
+			if err := supported(p); err != nil {
+				t.Fatal(err)
+			}
+			spec.Type = quant.F32
+			compare(t, open(t, fake(75), AllLayers), p, spec, prompts([]int32{3, 1, 4}, []int32{2}, 1), 0.15)
 		})
 	}
 }

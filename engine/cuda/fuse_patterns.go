@@ -44,7 +44,7 @@ func (f *fuser) maker(v, times int) (i int, ok bool) {
 func (f *fuser) norm(x, times int) (from int, o graph.RMSNorm, tasks []int) {
 	if i, ok := f.maker(x, times); ok {
 		t := f.tasks[i]
-		if n, is := t.Op.(graph.RMSNorm); is && n.Weight.Shape[0] == f.p.e.p.Values[x].Width() {
+		if n, is := t.Op.(graph.RMSNorm); is && len(n.Weight.Shape) == 1 && n.Weight.Shape[0] == f.p.e.p.Values[x].Width() {
 			return t.In[0], n, []int{i}
 		}
 	}
@@ -179,7 +179,7 @@ func (f *fuser) chain(v, headDim int) (c chain) {
 			}
 			c.rope = &o
 		case graph.RMSNorm:
-			if c.norm.Weight != nil || o.Weight.Shape[0] != headDim {
+			if c.norm.Weight != nil || len(o.Weight.Shape) != 1 || o.Weight.Shape[0] != headDim {
 				return c
 			}
 			c.norm = o
@@ -200,7 +200,8 @@ func attending(f *fuser, i int) *group {
 	}
 	q, k := f.chain(t.In[0], o.HeadDim), f.chain(t.In[1], o.HeadDim)
 	tasks := slices.Concat(q.tasks, k.tasks)
-	if len(tasks) == 0 || t.In[0] == t.In[1] || (q.rope == nil) != (k.rope == nil) {
+	// A block has a thread for each value of a head.
+	if sided(o) || len(tasks) == 0 || o.HeadDim > 256 || t.In[0] == t.In[1] || (q.rope == nil) != (k.rope == nil) {
 		return nil
 	}
 	h := &headsOf{o: o, q: q, k: k, v: t.In[2], out: t.In[0], y: t.Out}
@@ -226,7 +227,7 @@ func attending(f *fuser, i int) *group {
 			i32(h.pairs), flag(h.interleaved), f32(q.norm.Eps), f32(k.norm.Eps)); err != nil {
 			return err
 		}
-		return p.attend(o, at(h.out), 0, 0, at(t.Out), rows)
+		return p.attend(o, at(h.out), 0, 0, at(t.Out), rows, graph.PerRow)
 	}
 	return &group{members: append(tasks, i), start: start, heads: h}
 }
@@ -272,7 +273,7 @@ func (f *fuser) rotating(of []*group, g *group) *group {
 		if err := p.startFused("rotated", l[0].Weight, q[0]/2+kv, rows, args...); err != nil {
 			return err
 		}
-		return p.attend(h.o, uint64(p.value(h.out)), 0, 0, uint64(p.value(h.y)), rows)
+		return p.attend(h.o, uint64(p.value(h.out)), 0, 0, uint64(p.value(h.y)), rows, graph.PerRow)
 	}
 	fits := func(rows int) bool {
 		return made.fits(rows) && p.kv.spec.Type != quant.Q8_0 // whose values are stored 32 at a time

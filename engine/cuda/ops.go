@@ -12,7 +12,7 @@ import (
 
 // known refuses activations that kernels have not.
 func known(a graph.Act) error {
-	if a > graph.SwiGLUClamped {
+	if a > graph.Tanh {
 		return fmt.Errorf("cuda: no kernel for activation %v", a)
 	}
 	return nil
@@ -20,15 +20,7 @@ func known(a graph.Act) error {
 
 // ops has a row for each op the GPU has kernels for.
 var ops = index(
-	row[graph.Embed]{
-		weights: func(o graph.Embed) []weightKey { return keys(matrix(o.Weight)) },
-		lower: func(o graph.Embed, l lowering) {
-			w, typ := l.matrix(o.Weight)
-			l.add(func(rows int) error {
-				return l.start(gpu.Name("embed", typ), gpu.Dims{Rows: rows, Out: l.width()}, l.y(), w, l.input(l.In[0]), i32(l.width()))
-			})
-		},
-	},
+	embedOp,
 	row[graph.Take]{
 		lower: func(_ graph.Take, l lowering) {
 			l.add(func(rows int) error {
@@ -37,30 +29,21 @@ var ops = index(
 		},
 	},
 	row[graph.RMSNorm]{
-		check: func(o graph.RMSNorm) error {
-			if len(o.Weight.Shape) != 1 {
-				return errors.New("cuda: no kernel for norms of groups")
-			}
-			return nil
-		},
 		weights: func(o graph.RMSNorm) []weightKey { return keys(vector(o.Weight)) },
 		lower: func(o graph.RMSNorm, l lowering) {
-			group := o.Weight.Shape[0]
+			group, groups := grouped(o.Weight)
 			l.add(func(rows int) error {
-				return l.start("rmsnorm", gpu.Dims{Rows: rows * (l.width() / group)}, l.y(), l.x(0), l.vector(o.Weight), i32(group), f32(o.Eps))
+				return l.start("rmsnorm", gpu.Dims{Rows: rows * (l.width() / group)}, l.y(), l.x(0), l.vector(o.Weight), i32(group), i32(groups), f32(o.Eps))
 			})
 		},
 	},
 	row[graph.LayerNorm]{
-		check: func(o graph.LayerNorm) error {
-			if len(o.Weight.Shape) != 1 {
-				return errors.New("cuda: no kernel for norms of groups")
-			}
-			return nil
-		},
 		weights: func(o graph.LayerNorm) []weightKey { return keys(vector(o.Weight), vector(o.Bias)) },
 		lower: func(o graph.LayerNorm, l lowering) {
-			l.byRow("layernorm", []uint64{l.x(0), l.vector(o.Weight), l.vector(o.Bias)}, f32(o.Eps))
+			group, groups := grouped(o.Weight)
+			l.add(func(rows int) error {
+				return l.start("layernorm", gpu.Dims{Rows: rows * (l.width() / group)}, l.y(), l.x(0), l.vector(o.Weight), l.vector(o.Bias), i32(group), i32(groups), f32(o.Eps))
+			})
 		},
 	},
 	row[graph.Bias]{
@@ -71,10 +54,41 @@ var ops = index(
 	row[graph.Add]{lower: func(_ graph.Add, l lowering) { l.byNumber("add", []uint64{l.x(0), l.x(1)}) }},
 	row[graph.Scale]{lower: func(o graph.Scale, l lowering) { l.byNumber("scale", []uint64{l.x(0)}, f32(o.By)) }},
 	row[graph.SoftCap]{lower: func(o graph.SoftCap, l lowering) { l.byNumber("softcap", []uint64{l.x(0)}, f32(o.Limit)) }},
+	row[graph.Clamp]{lower: func(o graph.Clamp, l lowering) { l.byNumber("clamp", []uint64{l.x(0)}, f32(o.Limit)) }},
+	row[graph.XIELU]{lower: func(o graph.XIELU, l lowering) {
+		l.byNumber("xielu", []uint64{l.x(0)}, f32(o.Positive), f32(o.Negative), f32(o.Beta), f32(o.Epsilon))
+	}},
+	row[graph.Temper]{lower: func(o graph.Temper, l lowering) {
+		l.byRow("temper", []uint64{l.x(0), l.input(l.In[1])}, f32(float32(o.Beta)), i32(o.Period), i32(o.Offset))
+	}},
+	row[graph.HeadCut]{lower: func(o graph.HeadCut, l lowering) {
+		l.byRow("head_cut", []uint64{l.x(0)}, i32(l.e.p.Values[l.In[0]].Width()/o.Heads), i32(o.From), i32(o.To-o.From))
+	}},
+	row[graph.HeadJoin]{lower: func(o graph.HeadJoin, l lowering) {
+		l.byRow("head_join", []uint64{l.x(0), l.x(1)}, i32(l.e.p.Values[l.In[0]].Width()/o.Heads), i32(l.e.p.Values[l.In[1]].Width()/o.Heads))
+	}},
 	row[graph.Activate]{check: func(o graph.Activate) error { return known(o.Act) }, lower: func(o graph.Activate, l lowering) { l.byNumber("gate", []uint64{l.x(0), 0}, i32(int(o.Act))) }},
 	row[graph.Gate]{check: func(o graph.Gate) error { return known(o.Act) }, lower: func(o graph.Gate, l lowering) { l.byNumber("gate", []uint64{l.x(0), l.x(1)}, i32(int(o.Act))) }},
-	linearOp, expertsOp, ropeOp, attentionOp,
+	linearOp, headLinearOp, expertsOp, ropeOp, attentionOp, sharedOp, latentOp,
+	shortConvOp, mamba2Op, mamba1Op, deltaNetOp, tokenShiftOp, wkv7Op,
+	adaptedLinearOp, adaptedEmbedOp,
 )
+
+// grouped is how wide the groups are that a norm has weights for, and how many it has.
+func grouped(w *weights.Tensor) (group, groups int) {
+	group = w.Shape[len(w.Shape)-1]
+	return group, w.Elems() / group
+}
+
+var embedOp = row[graph.Embed]{
+	weights: func(o graph.Embed) []weightKey { return keys(matrix(o.Weight)) },
+	lower: func(o graph.Embed, l lowering) {
+		w, typ := l.matrix(o.Weight)
+		l.add(func(rows int) error {
+			return l.start(gpu.Name("embed", typ), gpu.Dims{Rows: rows, Out: l.width()}, l.y(), w, l.input(l.In[0]), i32(l.width()))
+		})
+	},
+}
 
 // A row is what a device needs and does for an op O.
 type row[O graph.Op] struct {

@@ -27,6 +27,7 @@ type part struct {
 	scratch []driver.Ptr // what kernels need beside, by purpose
 	need    []int        // floats of each
 	ropes   []*ropeTable
+	lists   []*constant
 	held    int // value whose activations acts has while lowering, plus one
 
 	// Whether acts has them, by what the rows of a run call for.
@@ -55,7 +56,8 @@ type work func() error
 // is not read from device memory.
 type graphKey struct {
 	rows, stride int
-	kv           driver.Ptr
+	kv, states   driver.Ptr
+	adapted      bool
 	rank         rankBy
 }
 
@@ -63,9 +65,9 @@ type graphKey struct {
 type replay struct{ graph driver.Graph }
 
 // The inputs of a step lie in device memory as 32-bit words: a column for each
-// of these, as long as the Program has rows, one more of slots for each further pool of the
-// cache, and then the block tables, those of a sequence together. A row that fills up has no
-// slot to store to and sees no tokens.
+// of these, as long as the Program has rows, four for runs of rows where it has states, three of the rows
+// wanted where those see tokens, two of adapters where it has some, one of slots for each further pool of the cache, and then the block tables, those of a sequence together. A row
+// that fills up has no slot to store to and sees no tokens.
 const (
 	tokens = iota
 	positions
@@ -73,7 +75,10 @@ const (
 	ends      // how many tokens of its sequence a row sees
 	slots     // where keys and values go: block · block size + place
 	wanted
-	columns
+	columns // of every Program
+
+	runs    = columns // four of them
+	ofWants = 3       // positions, sequences and ends again, of the rows wanted
 )
 
 // A batch is how a step is launched.
@@ -81,6 +86,8 @@ type batch struct {
 	rows, want     int
 	tables, stride int       // blocks a table has room for
 	near           int       // pools of the cache beside the first
+	runs, longest  int       // of Programs with states: runs of rows, and rows of the longest
+	adapted        bool      // some row has an adapter
 	stretches      []stretch // how rows attend, nil for any that a recording must fit
 	rank           rankBy
 	masked         bool // so ranking waits for masks, and is no part of a recording
@@ -131,7 +138,7 @@ func (p *part) place(ctx context.Context, done func(int64)) error {
 	if p.mail, err = p.d.ctx.Pinned(n); err != nil {
 		return err
 	}
-	if err := p.reserve(p.column(columns) + 64); err != nil {
+	if err := p.reserve(p.column(p.near0()) + 64); err != nil {
 		return err
 	}
 	for _, g := range p.groups {
@@ -139,7 +146,30 @@ func (p *part) place(ctx context.Context, done func(int64)) error {
 			return err
 		}
 	}
+	for _, c := range p.lists {
+		if c.at, err = p.d.alloc(4 * int64(len(c.x))); err != nil {
+			return err
+		}
+		if err := p.d.send(c.at, floatBytes(c.x)); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// A constant is numbers that are no tensor's, on the device.
+type constant struct {
+	x  []float32
+	at driver.Ptr
+}
+
+// constant has x lie on the device when the part is placed; the address of none is 0.
+func (p *part) constant(x []float32) *constant {
+	c := &constant{x: x}
+	if x != nil {
+		p.lists = append(p.lists, c)
+	}
+	return c
 }
 
 // reserve makes room for so many words of inputs. Recorded graphs know where
@@ -219,6 +249,9 @@ func (p *part) free() error {
 	for _, t := range p.ropes {
 		all = append(all, t.cos, t.sin)
 	}
+	for _, c := range p.lists {
+		all = append(all, c.at)
+	}
 	for _, at := range all {
 		if at == 0 {
 			continue
@@ -252,6 +285,8 @@ func (p *part) shape(in *graph.Batch, c *cache) (b batch, recorded bool) {
 		b.stride = 1 << bits.Len(uint(int(last)/c.spec.BlockSize))
 		b.near = len(c.spec.Near)
 	}
+	b.runs, b.longest = countRuns(in.Seq)
+	b.adapted = slices.ContainsFunc(in.Adapters, func(a int32) bool { return a > 0 })
 	if p.e.limits.Ahead || b.rows > maxGraphRows {
 		return b, false
 	}
@@ -260,7 +295,7 @@ func (p *part) shape(in *graph.Batch, c *cache) (b batch, recorded bool) {
 	if b.want < b.rows && (b.rows > 2*b.want || full > min(maxRanked, p.e.p.Want)) {
 		return b, false
 	}
-	b.rows, b.want = full, full
+	b.rows, b.want, b.runs, b.longest = full, full, full, full
 	return b, true
 }
 
@@ -271,13 +306,45 @@ func (p *part) column(i int) int { return i * max(p.e.p.Rows, p.e.p.Want) }
 // word is the address of column i.
 func (p *part) word(i int) uint64 { return uint64(p.block) + 4*uint64(p.column(i)) }
 
+// wants is the first column of the rows wanted, behind those of runs.
+func (p *part) wants() int {
+	if p.e.limits.State > 0 {
+		return runs + 4
+	}
+	return columns
+}
+
+// adapters is the column of the adapters of rows, before that of those wanted.
+func (p *part) adapters() int {
+	if p.e.asks {
+		return p.wants() + ofWants
+	}
+	return p.wants()
+}
+
+// near0 is the column of the first pool beside the first.
+func (p *part) near0() int {
+	if p.e.limits.Adapters > 0 {
+		return p.adapters() + 2
+	}
+	return p.adapters()
+}
+
+// ofRows is the address of positions, sequences or ends of the rows of a batch, or of those wanted.
+func (p *part) ofRows(column int, lead graph.Lead) uint64 {
+	if lead == graph.PerWant {
+		column += p.wants() - positions
+	}
+	return p.word(column)
+}
+
 // near is the pool of layer l of the cache.
 func (p *part) near(l int) int { return p.kv.spec.Layers[l].Near }
 
 // slots is the address of where the rows go in layer l.
 func (p *part) slots(l int) uint64 {
 	if near := p.near(l); near > 0 {
-		return p.word(columns + near - 1)
+		return p.word(p.near0() + near - 1)
 	}
 	return p.word(slots)
 }
@@ -285,12 +352,12 @@ func (p *part) slots(l int) uint64 {
 // tables is the address of the block tables of layer l, and how many words there are from one
 // to the next.
 func (p *part) tables(l int) (at uint64, stride int) {
-	return p.word(columns+p.run.near) + 4*uint64(p.near(l)*p.run.stride), (1 + p.run.near) * p.run.stride
+	return p.word(p.near0()+p.run.near) + 4*uint64(p.near(l)*p.run.stride), (1 + p.run.near) * p.run.stride
 }
 
 // inputs is how many words the inputs of a run have.
 func (p *part) inputs() int {
-	return p.column(columns+p.run.near) + p.run.tables*(1+p.run.near)*p.run.stride
+	return p.column(p.near0()+p.run.near) + p.run.tables*(1+p.run.near)*p.run.stride
 }
 
 // fill lays a batch out in pinned memory.
@@ -301,7 +368,7 @@ func (p *part) fill(in *graph.Batch, c *cache) {
 		col[i] = w[p.column(i):p.column(i+1)]
 	}
 	pools := 1 + p.run.near
-	tables := w[p.column(columns+p.run.near):p.inputs()]
+	tables := w[p.column(p.near0()+p.run.near):p.inputs()]
 	clear(tables)
 	for s := range in.Tables {
 		for near := range pools {
@@ -327,12 +394,37 @@ func (p *part) fill(in *graph.Batch, c *cache) {
 		}
 	}
 	for near := range p.run.near {
-		to, size := w[p.column(columns+near):p.column(columns+near+1)], int32(c.spec.BlockSize)
+		to, size := w[p.column(p.near0()+near):p.column(p.near0()+near+1)], int32(c.spec.BlockSize)
 		for i := range p.run.rows {
 			to[i] = -1
 		}
 		for i, pos := range in.Positions {
 			to[i] = in.Table(in.Seq[i], near+1)[pos/size]*size + pos%size
+		}
+	}
+	if p.e.limits.State > 0 {
+		all := w[p.column(runs):][:4*p.run.runs]
+		runsOf(unsafe.Slice((*run)(unsafe.Pointer(unsafe.SliceData(all))), p.run.runs), in, p.run.rows)
+	}
+	if p.run.adapted {
+		of := w[p.column(p.adapters()):][:p.run.rows]
+		clear(of)
+		for i, seq := range in.Seq {
+			of[i] = in.Adapters[seq]
+		}
+		wanted := w[p.column(p.adapters()+1):][:p.run.want]
+		clear(wanted)
+		for i, r := range in.Want {
+			wanted[i] = of[r]
+		}
+	}
+	if p.e.asks {
+		for k := range ofWants {
+			to := w[p.column(p.wants()+k):][:p.run.want]
+			clear(to)
+			for i, r := range in.Want {
+				to[i] = col[positions+k][r]
+			}
 		}
 	}
 	clear(col[wanted][:p.run.want])
@@ -426,7 +518,7 @@ func (p *part) launch(recorded bool) error {
 	if !recorded || p.bare {
 		return all()
 	}
-	key := graphKey{rows: p.run.rows, stride: p.run.stride, kv: p.cacheAt(), rank: p.run.rank}
+	key := graphKey{rows: p.run.rows, stride: p.run.stride, kv: p.cacheAt(), states: p.statesAt(), adapted: p.run.adapted, rank: p.run.rank}
 	if p.run.masked {
 		key.rank = unranked
 	}
@@ -461,18 +553,19 @@ func (p *part) rows(v int) int {
 // value is where value v lies.
 func (p *part) value(v int) driver.Ptr { return p.buffers[p.places[v]] }
 
-// cacheAt is where the part's layers of the cache begin.
-func (p *part) cacheAt() driver.Ptr {
+// slab is the cache's memory on the part's device.
+func (p *part) slab() (s slab) {
 	if p.kv == nil {
-		return 0
+		return s
 	}
-	for i, d := range p.e.b.devices {
-		if d == p.d {
-			return p.kv.slabs[i].at
-		}
-	}
-	return 0
+	return p.kv.slabs[slices.Index(p.e.b.devices, p.d)]
 }
+
+// cacheAt is where the part's layers of the cache begin.
+func (p *part) cacheAt() driver.Ptr { return p.slab().at }
+
+// statesAt is where the slots of states begin.
+func (p *part) statesAt() driver.Ptr { return p.slab().states }
 
 // layerAt is where layer l of the cache lies.
 func (p *part) layerAt(l int) uint64 {

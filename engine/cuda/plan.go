@@ -19,6 +19,9 @@ const (
 	answers         // (rows, used, out)
 	portions        // products whose width is cut
 	arrivals        // (rows, key heads) attention's blocks, zeros between launches
+	factors         // (rows, used) of what goes into experts
+	inputs          // (rows, used, in) what goes into them, multiplied by that
+	lows            // (rows, highest rank) between an adapter's two matrices
 	scratches
 )
 

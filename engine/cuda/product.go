@@ -89,7 +89,7 @@ func (p *part) normQuantise(o graph.RMSNorm, t task) {
 		if p.d.wide(rows, n) {
 			return p.start("gemm90_norm", gpu.Dims{Rows: rows}, p.scratchAt(acts), x, w, i32(n), f32(o.Eps))
 		}
-		return p.start("rmsnorm", gpu.Dims{Rows: rows}, y, x, w, i32(n), f32(o.Eps))
+		return p.start("rmsnorm", gpu.Dims{Rows: rows}, y, x, w, i32(n), 1, f32(o.Eps))
 	})
 	p.held, p.quantised, p.ordered = t.Out+1, true, true
 }

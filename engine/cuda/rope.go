@@ -11,7 +11,7 @@ var ropeOp = row[graph.Rope]{
 	lower: func(o graph.Rope, l lowering) {
 		t, heads := l.ropeTable(o), l.width()/o.HeadDim
 		l.add(func(rows int) error {
-			return l.start("rope", gpu.Dims{Rows: rows, Heads: heads}, l.y(), l.x(0), uint64(t.cos), uint64(t.sin), l.word(positions),
+			return l.start("rope", gpu.Dims{Rows: rows, Heads: heads}, l.y(), l.x(0), uint64(t.cos), uint64(t.sin), l.ofRows(positions, l.e.p.Values[l.Out].Lead),
 				i32(heads), i32(o.HeadDim), i32(len(o.Freqs)), flag(o.Interleaved))
 		})
 	},

@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"slices"
+
 	"quern/engine/graph"
 )
 
@@ -46,10 +48,11 @@ type cut struct {
 }
 
 // cuts finds where layer l begins, for each l asked for, ascending: between the
-// attention of l-1 and that of l, where the least has to be handed over.
+// attention of the layers before and that of l, where the least has to be handed over.
 func cuts(p *graph.Program, starts []int) []cut {
 	made, last := make([]int, len(p.Values)), make([]int, len(p.Values))
-	attention := make(map[int]int) // layer → first step
+	var attention []int // steps, and the layer of the cache that each uses
+	var layers []int
 	for v := range made {
 		made[v], last[v] = -1, -1
 	}
@@ -58,10 +61,8 @@ func cuts(p *graph.Program, starts []int) []cut {
 		for _, v := range s.In {
 			last[v] = i
 		}
-		if a, ok := s.Op.(graph.Attention); ok {
-			if _, seen := attention[a.Layer]; !seen {
-				attention[a.Layer] = i
-			}
+		if l, ok := keyed(s.Op); ok {
+			attention, layers = append(attention, i), append(layers, l)
 		}
 	}
 	for _, r := range p.Results {
@@ -79,7 +80,9 @@ func cuts(p *graph.Program, starts []int) []cut {
 	var list []cut
 	for _, l := range starts {
 		c, best := cut{}, 0
-		for at := attention[l-1] + 1; l > 0 && at <= attention[l]; at++ {
+		// The first attention of this layer, or of one behind it, and the one before that.
+		k := slices.IndexFunc(layers, func(of int) bool { return of >= l })
+		for at := attention[max(k, 1)-1] + 1; k > 0 && at <= attention[k]; at++ {
 			if values, width := over(at); c.over == nil || width < best {
 				c, best = cut{at, values}, width
 			}
@@ -87,6 +90,17 @@ func cuts(p *graph.Program, starts []int) []cut {
 		list = append(list, c)
 	}
 	return list
+}
+
+// keyed returns the layer of the cache that an op writes keys to.
+func keyed(op graph.Op) (layer int, ok bool) {
+	switch o := op.(type) {
+	case graph.Attention:
+		return o.Layer, true
+	case graph.LatentAttention:
+		return o.Layer, true
+	}
+	return 0, false
 }
 
 // before is the Program of the steps before a cut: its results are handed over.

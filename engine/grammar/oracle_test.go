@@ -187,9 +187,9 @@ func oracle(t *testing.T, g *Grammar, alphabet string, length int, accepts func(
 func TestRandomGrammars(t *testing.T) {
 	trie, _ := small(t)
 	symbols := []string{"S", "A", "B", "C", "a", "b", "x", "word", "maybe", "S", "A", "ab"}
-	seeds := 300
-	if testing.Short() {
-		seeds = 60
+	seeds := 60
+	if whole {
+		seeds = 300
 	}
 	empty := 0
 	for seed := range seeds {

@@ -480,25 +480,3 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 }
-
-// TestAbsorb reads a string that must not hold a word. That nothing is left behind
-// the word is seen without a search through all escapes, which takes 100,000 steps.
-func TestAbsorb(t *testing.T) {
-	trie, _ := small(t)
-	hex := Chars(OneOf("0123456789abcdefABCDEF"))
-	char := Or(Chars(Runes(RuneRange{0, 31}, RuneRange{'"', '"'}, RuneRange{'\\', '\\'}).Negate()),
-		Concat(Lit(`\`), Or(Chars(OneOf(`"\/bfnrt`)), Concat(Lit("u"), hex, hex, hex, hex))))
-	text, dot := Star(char), Star(Or(char, Lit("x")))
-	g := compile(t, trie, Limits{Fuel: 5000}, func(b *Builder) *Node {
-		return b.Lexeme(And(text, Concat(text, dot, text), Not(Concat(text, Lit("stop"), text))))
-	})
-	s := g.New()
-	for _, c := range []byte("non-sto") {
-		if err := s.Accept(int32(c) + 3); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if s.Allows('p'+3) || !s.Allows('x'+3) || s.Err() != nil {
-		t.Errorf("after sto, p is %v, x is %v; %v", s.Allows('p'+3), s.Allows('x'+3), s.Err())
-	}
-}

@@ -52,7 +52,7 @@ func (p *Program) Limits() Limits {
 		}
 	}
 	for _, s := range p.Steps {
-		if _, to, ok := state(s.Op); ok {
+		if _, to, ok := StateOf(s.Op); ok {
 			l.State = max(l.State, to)
 		}
 		l.Adapters = max(l.Adapters, adapters(s.Op))

@@ -159,8 +159,8 @@ func (b *Builder) DeltaNet(qkv, beta, alpha Value, o DeltaNet) Value {
 	return b.apply(o, qkv, beta, alpha)
 }
 
-// state returns where the state of an op lies in a sequence's, for ops that have one.
-func state(op Op) (from, to int, ok bool) {
+// StateOf returns where the state of an op lies in a sequence's, for ops that have one.
+func StateOf(op Op) (from, to int, ok bool) {
 	switch o := op.(type) {
 	case ShortConv:
 		return o.At, o.At + o.Weight.Shape[0]*(o.Weight.Shape[1]-1), true

@@ -14,13 +14,13 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 		return err
 	}
 	end := int32(len(p.refs))
-	place := map[uint64]int{} // serial number → age
+	place := make([]int, end) // of idle blocks: their age
 	for i, b := range idle {
-		place[p.index.id[b]] = i
+		place[b] = i
 	}
 	// A cached block's predecessor is used or will be evicted later, so no
 	// leaf is ever orphaned, and contents are what they are said to be.
-	owner := map[uint64]int32{}
+	owner := make(map[uint64]int32, end) // of serial numbers
 	for b := range end {
 		if p.index.has(b) {
 			owner[p.index.id[b]] = b
@@ -36,7 +36,7 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 			if !ok {
 				return fmt.Errorf("block %d outlived its predecessor", b)
 			}
-			if where[up] == "idle" && (where[b] != "idle" || place[id] < place[p.index.id[b]]) {
+			if where[up] == "idle" && (where[b] != "idle" || place[up] < place[b]) {
 				return fmt.Errorf("block %d would be evicted before its successor %d", up, b)
 			}
 			id = p.index.parent[up]

@@ -42,8 +42,8 @@ func StampFiles(path string) string {
 	return stamp
 }
 
-// Program hashes the program that runs: another may add in another order.
-func Program() (string, error) {
+// Program hashes the program that runs, once: another may add in another order.
+var Program = sync.OnceValues(func() (string, error) {
 	f, err := os.Open("/proc/self/exe") // also when another has taken its place
 	if err != nil {
 		path, err := os.Executable()
@@ -60,7 +60,7 @@ func Program() (string, error) {
 		return "", err
 	}
 	return string(h.Sum(nil)), nil
-}
+})
 
 // Roots are what blocks of the model's cache on a disk depend on beside their tokens, without an adapter
 // and with each: the hash of its weights, the metadata, the context

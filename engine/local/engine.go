@@ -32,8 +32,7 @@ type Engine struct {
 	ctx context.Context // of all work; ends with Close
 
 	backend graph.Backend
-	disk    *disk.Store            // of prompts' blocks; nil without
-	program func() (string, error) // hash of this program
+	disk    *disk.Store // of prompts' blocks; nil without
 	device  string
 	catalog *catalog.Catalog
 	models  *residency.Keeper
@@ -81,7 +80,6 @@ func New(o engine.Options) (_ *Engine, err error) {
 	}
 	if c := o.PrefixCache; c.Dir != "" {
 		e.disk = disk.Open(disk.Options{Dir: c.Dir, Size: cmp.Or(c.Size, engine.DefaultPrefixCache), Log: o.Log})
-		e.program = sync.OnceValues(lm.Program)
 	}
 	if e.o.MemoryLimit <= 0 {
 		e.o.MemoryLimit = e.backend.Memory()

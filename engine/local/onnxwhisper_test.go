@@ -128,9 +128,6 @@ func whisperFolder(t *testing.T, s style) string {
 // TestONNXTranscribe holds transcripts of ONNX graphs against those of quern's
 // own Whisper with the same weights.
 func TestONNXTranscribe(t *testing.T) {
-	if testing.Short() {
-		t.Skip("encodes four windows")
-	}
 	var models []engine.ModelOptions
 	styles := []style{{name: "merged", past: true, branch: true}, {name: "two graphs"}, {name: "no past", alone: true}}
 	for _, s := range styles {
@@ -145,10 +142,11 @@ func TestONNXTranscribe(t *testing.T) {
 	for data = data[44:]; len(data) > 1; data = data[2:] { // behind the header
 		samples = append(samples, float32(int16(binary.LittleEndian.Uint16(data)))/32768)
 	}
+	o := engine.TranscribeOptions{Language: "en", Temperatures: []float64{0, 0.4}, MaxTokens: 60}
 	hear := func(model string) (list []engine.Segment) {
 		t.Helper()
 		src := samples
-		for s, err := range e.Transcribe(t.Context(), model, engine.TranscribeRequest{Source: &src, AllSound: true, TranscribeOptions: engine.TranscribeOptions{Language: "en"}}) {
+		for s, err := range e.Transcribe(t.Context(), model, engine.TranscribeRequest{Source: &src, AllSound: true, TranscribeOptions: o}) {
 			if err != nil {
 				t.Fatalf("%s: %v", model, err)
 			}
@@ -164,7 +162,7 @@ func TestONNXTranscribe(t *testing.T) {
 	defer recorded.Close()
 	var want []engine.Segment
 	src := samples
-	for s, err := range recorded.Transcribe(t.Context(), &src, asr.Options{Language: "en", Without: asr.GuardVAD}) {
+	for s, err := range recorded.Transcribe(t.Context(), &src, asr.Options{Language: o.Language, Temperatures: o.Temperatures, MaxTokens: o.MaxTokens, Without: asr.GuardVAD}) {
 		if err != nil {
 			t.Fatal(err)
 		}

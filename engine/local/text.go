@@ -164,7 +164,7 @@ func (m *textModel) hash(ctx context.Context, p *opening, stamp string) ([]byte,
 	if p.disk == nil || lm.Embeds(m.Config) {
 		return nil, nil
 	}
-	program, err := p.program()
+	program, err := lm.Program()
 	if err != nil {
 		p.log.WarnContext(ctx, "prefix cache: the program cannot be read, so nothing is kept", "err", err)
 		return nil, nil
@@ -185,7 +185,7 @@ func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, 
 			return err
 		}
 	}
-	program, _ := p.program()
+	program, _ := lm.Program()
 	roots, err := m.Roots(ctx, weights, program, m.cache.(graph.Portable).Numerics(), kv)
 	if err != nil {
 		return err

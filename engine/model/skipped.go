@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,4 +60,72 @@ func hfSkipped(set *weights.Set) (sense, draft func(string) bool) {
 	sense = func(name string) bool { return hasPart(name, hfSenses) }
 	draft = func(name string) bool { return hasPart(name, hfDrafts) || int64(layerOf(name, "layers.")) >= layers }
 	return sense, draft
+}
+
+// Models that also see or hear, of which quern runs what writes text.
+
+// hfWrapped are the model types that hold a text model of another type, which its own part of
+// config.json names. Those whose text comes with the type alone are in hfFamilies.
+var hfWrapped = map[string]bool{
+	"NemotronH_Nano_VL_V2": true, "aya_vision": true, "cohere2_vision": true, "exaone4_5": true, "glm4v": true, "glm4v_moe": true, "idefics3": true,
+	"internvl": true, "internvl_chat": true, "kimi_k25": true, "kimi_vl": true, "lfm2_vl": true, "llava": true, "llava_next": true, "mistral3": true, "qwen2_5_omni": true, "qwen3_omni_moe": true, "smolvlm": true, "voxtral": true,
+}
+
+// hfTextTypes are the types that wrapped text models go by, where they have one of their own.
+var hfTextTypes = map[string]string{"glm4v_text": "glm4", "glm4v_moe_text": "glm4_moe", "qwen3_vl_text": "qwen3_vl", "qwen3_vl_moe_text": "qwen3_vl_moe", "qwen2_5_vl_text": "qwen2_5_vl", "qwen2_vl_text": "qwen2_vl", "qwen2_5_omni_text": "qwen2_5_vl", "qwen3_omni_moe_text": "qwen3_vl_moe"}
+
+// unwrap takes the part of config.json that concerns text.
+func (c *hfConfig) unwrap() {
+	if inner, ok := c.m["thinker_config"].(map[string]any); ok { // beside what speaks
+		c.m = inner
+	}
+	for _, key := range []string{"text_config", "llm_config"} {
+		inner, ok := c.m[key].(map[string]any)
+		if !ok {
+			continue
+		}
+		for _, k := range []string{"tie_word_embeddings", "quantization_config"} {
+			if v, given := c.m[k]; given && inner[k] == nil {
+				inner[k] = v
+			}
+		}
+		c.m = inner
+		if kind, _ := inner["model_type"].(string); hfWrapped[c.kind] && kind != "" {
+			c.kind = kind
+		}
+		break
+	}
+	if kind := hfTextTypes[c.kind]; kind != "" {
+		c.kind = kind
+	}
+}
+
+// hfPrefixes are what names of tensors begin with, one after the other.
+var hfPrefixes = []string{"thinker.", "language_model.", "model.", "language_model.", "text_model.", "backbone.", "transformer.", "bert.", "roberta.", "gpt_neox."}
+
+// hfUnused are parts of names that text generation and embedding do without:
+// numbers that follow from others, and the heads and senses of larger models.
+var hfUnused = []string{
+	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias", "pooler.", "cls.",
+}
+
+// hfSenses are parts of names of what sees, hears and speaks.
+var hfSenses = []string{
+	"visual.", "vision_tower.", "vision_model.", "vision_encoder.", "vision_embedder.", "embed_vision.", "embed_audio.", "multi_modal_projector.", "mm_projector.", "connector.", "mlp1.", "image_newline",
+	"audio_tower.", "audio_encoder.", "sound_encoder.", "sound_projection.", "talker.", "token2wav.", "code2wav.",
+}
+
+// hfDrafts are parts of names of what drafts further tokens.
+var hfDrafts = []string{"mtp.", "mtp_block.", "mtp_emb_norm.", "mtp_hidden_norm.", "mtp_linear_proj."}
+
+// unused reports whether a model writes text without a tensor.
+func unused(name string) bool {
+	return hasPart(name, hfUnused) || hasPart(name, hfSenses) || hasPart(name, hfDrafts)
+}
+
+// hasPart reports whether a name begins with one of the parts, or has one behind a dot.
+func hasPart(name string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return strings.HasPrefix(name, part) || strings.Contains(name, "."+part)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
@@ -119,9 +120,9 @@ func settings(vocab int) map[string]sample.Params {
 // TestDistributions draws often enough to see both what may come and how often.
 func TestDistributions(t *testing.T) {
 	const vocab = 48
-	draws := 40000
-	if testing.Short() {
-		draws = 8000
+	draws := 8000
+	if os.Getenv("QUERN_TEST_WHOLE") != "" {
+		draws = 40000
 	}
 	for name, p := range settings(vocab) {
 		for _, width := range []float64{0.3, 2, 6} {

@@ -33,9 +33,9 @@ func TestDraftsChangeNothing(t *testing.T) {
 		{path: "families/qwen35-Q4_0"}, {path: "families/falcon-h1-Q4_0"}, {path: "families/lfm2-Q4_0"},
 		{path: "families/falcon-mamba-Q4_0"}, {path: "families/rwkv7-Q4_0"},
 	}
-	each := 84 // 12 * 84 = 1008
-	if testing.Short() {
-		each = 28
+	each := 28
+	if sched.Whole {
+		each = 84 // 12 * 84 = 1008
 	}
 	for at, tt := range models {
 		t.Run(tt.path, func(t *testing.T) {
@@ -93,9 +93,9 @@ func TestTimesChangeNothing(t *testing.T) {
 			for i := range requests {
 				requests[i].Background = i%3 > 0
 			}
-			seeds := uint64(3)
-			if testing.Short() {
-				seeds = 1
+			seeds := uint64(1)
+			if sched.Whole {
+				seeds = 3
 			}
 			for seed := range seeds {
 				rng := rand.New(rand.NewPCG(seed, 7))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"quern/engine/graph"
 	"quern/engine/kv/disk"
-	"quern/engine/sample"
 	"quern/engine/token"
 	"quern/kernels/quant"
 )
@@ -335,88 +333,6 @@ func logitsAfter(adapter int32, tokens []token.ID) []float32 {
 	return appendLogits(nil, h)
 }
 
-// A reply is all that becomes of one sequence.
-type reply struct {
-	tokens []sample.Token
-	reason Reason
-	stopID token.ID
-}
-
-func (r reply) equal(o reply) bool {
-	return r.reason == o.reason && r.stopID == o.stopID && slices.EqualFunc(r.tokens, o.tokens, equalTokens)
-}
-
-func equalTokens(a, b sample.Token) bool {
-	return a.ID == b.ID && a.Logprob == b.Logprob && slices.Equal(a.Top, b.Top)
-}
-
-// oracle answers sequence index of r all alone and in the plainest way.
-func oracle(o *Options, r Request, index int) reply {
-	if r.NoTokens {
-		return reply{reason: Length, stopID: token.None}
-	}
-	most := min(o.Context-len(r.Prompt), o.Blocks*o.BlockSize-len(r.Prompt)+1)
-	if r.Max > 0 {
-		most = min(most, r.Max)
-	}
-	p := r.Sample
-	p.Seed = seedOf(p.Seed, index)
-	var mask sample.Mask
-	if r.Mask != nil {
-		mask = r.Mask()
-	}
-	s := sample.New(p, r.Prompt, mask)
-	var out reply
-	tokens := slices.Clone(r.Prompt)
-	for len(out.tokens) < most {
-		var ban []token.ID
-		if r.IgnoreEOS || len(out.tokens) < r.Min {
-			ban = append(ban, r.EOG...)
-		}
-		if len(out.tokens) < r.Min {
-			ban = append(ban, r.StopIDs...)
-		}
-		var t sample.Token
-		forced, err := s.Forced(1, ban)
-		if len(forced) > 0 {
-			t.ID = forced[0]
-		} else if err == nil {
-			t, err = s.Next(logitsAfter(r.Adapter, tokens), ban)
-		}
-		if errors.Is(err, sample.ErrBarred) && s.MayEnd() {
-			out.reason, out.stopID = Stop, token.None
-			return out
-		}
-		if err != nil {
-			panic(err)
-		}
-		if slices.Contains(r.EOG, t.ID) || slices.Contains(r.StopIDs, t.ID) {
-			out.reason, out.stopID = Stop, t.ID
-			return out
-		}
-		out.tokens = append(out.tokens, t)
-		tokens = append(tokens, t.ID)
-		if s.Ended() {
-			out.reason, out.stopID = Stop, token.None
-			return out
-		}
-	}
-	out.reason, out.stopID = Length, token.None
-	return out
-}
-
-// scores is what PromptLogprobs should give.
-func scores(r Request) []sample.Token {
-	if !r.PromptLogprobs {
-		return nil
-	}
-	out := []sample.Token{{ID: r.Prompt[0]}}
-	for i := 1; i < len(r.Prompt); i++ {
-		out = append(out, sample.Logprobs(logitsAfter(r.Adapter, r.Prompt[:i]), r.Prompt[i], r.Sample.Top))
-	}
-	return out
-}
-
 // An alphabet is a Mask that allows tokens of one residue, the next one after
 // each token, and after a while nothing but the end-of-generation token 0.
 //
@@ -499,107 +415,4 @@ func newFake(t testing.TB, o Options) (*Scheduler, *fakeExec) {
 	e.o = &s.o
 	c.states = make([]fakeState, s.o.Slots+s.o.Snapshots+s.o.Spares)
 	return s, e
-}
-
-// audit checks every invariant of blocks, tables and lists.
-func (s *Scheduler) audit() error {
-	p := s.pool
-	refs := make([]int32, s.o.Blocks)
-	for _, q := range s.running {
-		if q.state != running || q.computed >= len(q.tokens) || q.computed > len(q.table)*s.o.BlockSize {
-			return fmt.Errorf("running sequence in state %d: %d of %d tokens in %d blocks", q.state, q.computed, len(q.tokens), len(q.table))
-		}
-		for _, b := range q.table {
-			refs[b]++
-		}
-	}
-	for _, q := range slices.Concat(s.running, s.waiting) {
-		if n := q.st.queued[q.index].Load(); int(n) > 2*s.o.StreamDepth || q.Mask == nil && int(n) > s.o.StreamDepth {
-			return fmt.Errorf("%d tokens are queued, at most %d may be", n, s.o.StreamDepth)
-		}
-	}
-	if s.o.States {
-		slots := slices.Clone(s.states.free)
-		for _, q := range s.running {
-			slots = append(slots, q.slot)
-		}
-		slices.Sort(slots)
-		for i, n := range slots {
-			if len(slots) != s.o.Slots || int(n) != i {
-				return fmt.Errorf("slots of states %v, free and taken, of %d", slots, s.o.Slots)
-			}
-		}
-	}
-	fresh := 0
-	for _, q := range s.waiting {
-		if q.state != waiting || len(q.table) > 0 || q.computed > 0 {
-			return fmt.Errorf("waiting sequence in state %d has %d blocks", q.state, len(q.table))
-		}
-		if !q.seen && !q.Background {
-			fresh++
-		}
-	}
-	older := func(a, b *sequence) int {
-		if a.before(b) {
-			return -1
-		}
-		return 1
-	}
-	if fresh != s.fresh || len(s.running) > s.o.Slots || !slices.IsSortedFunc(s.running, older) || !slices.IsSortedFunc(s.waiting, older) {
-		return fmt.Errorf("%d fresh, want %d; %d of %d slots; or out of order", s.fresh, fresh, len(s.running), s.o.Slots)
-	}
-	// A block that several tables hold must be complete for all of them.
-	for _, q := range s.running {
-		for k, b := range q.table {
-			if refs[b] > 1 && (k+1)*s.o.BlockSize > q.computed {
-				return fmt.Errorf("block %d is shared and not computed", b)
-			}
-		}
-	}
-	c := s.o.Cache.(*fakeCache)
-	if err := s.auditNear(c); err != nil {
-		return err
-	}
-	return p.Audit(refs, func(b int32, depth int, tokens []int32) error {
-		at := int(b) * c.size
-		of := adaptedBy * (c.tokens[at] / adaptedBy)
-		same := slices.EqualFunc(c.tokens[at:][:c.size], tokens, func(held, token int32) bool { return held == token+of })
-		if !same || int(c.places[at]) != depth*c.size {
-			return fmt.Errorf("block %d, the %dth of its chain, is cached as %v and holds %v of position %d", b, depth, tokens, c.tokens[at:][:c.size], c.places[at])
-		}
-		return nil
-	})
-}
-
-// auditNear checks the pools of layers whose rows do not see everything.
-func (s *Scheduler) auditNear(c *fakeCache) error {
-	for i, n := range s.near {
-		refs := make([]int32, s.o.Near[i].Blocks)
-		for _, q := range s.running {
-			t := &q.near[i]
-			first := s.first(i, q.computed)
-			if held := len(t.Held()); held != len(t.Table)-first || held > s.holds(s.o.Near[i].Reach)+s.pool.BlocksFor(s.o.Budget) {
-				return fmt.Errorf("%d blocks of %d are held in pool %d behind %d tokens", held, len(t.Table), i+1, q.computed)
-			}
-			for _, b := range t.Held() {
-				refs[b]++
-			}
-		}
-		for _, q := range s.waiting {
-			if len(q.near[i].Table) > 0 {
-				return fmt.Errorf("waiting sequence has %d blocks in pool %d", len(q.near[i].Table), i+1)
-			}
-		}
-		near := c.near[i]
-		if err := n.Audit(refs, func(b, with int32) error {
-			own, lead := int(b)*c.size, int(with)*c.size
-			if !slices.Equal(near.tokens[own:][:c.size], c.tokens[lead:][:c.size]) || near.places[own] != c.places[lead] {
-				return fmt.Errorf("block %d of pool %d holds %v of position %d beside %v of %d", b, i+1, near.tokens[own:][:c.size], near.places[own], c.tokens[lead:][:c.size], c.places[lead])
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -75,8 +75,7 @@ func TestDecodeEncoded(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			s, _ := goldenSpec(t, name)
-			v := newVocab(t, s)
+			v, _ := golden(t, name)
 			for _, text := range []string{"", " ", "  two", english, code, "漢字 кот\tÉ́🦙\r\n\x00", "<s> </s> <|end|>"} {
 				if got := v.Decode(v.Encode(nil, text, false), token.DecodeOptions{}); got != text {
 					// Falcon has no token for some control bytes.

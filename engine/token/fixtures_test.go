@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"quern/bench/fixtures"
@@ -82,6 +83,24 @@ func goldenSpec(t testing.TB, name string) (token.Spec, string) {
 	}
 	path := fixtures.Path(t, "vocab", "ggml-vocab-"+name+".gguf")
 	return readSpec(t, path), path + ".inp"
+}
+
+// A goldenVocab is one of vocabs with the path its files start with.
+type goldenVocab struct {
+	*token.Vocab
+	path string
+}
+
+var goldens sync.Map // of goldenVocab, by name: they are made once
+
+func golden(t testing.TB, name string) (*token.Vocab, string) {
+	t.Helper()
+	g, ok := goldens.Load(name)
+	if !ok {
+		s, path := goldenSpec(t, name)
+		g, _ = goldens.LoadOrStore(name, goldenVocab{newVocab(t, s), path})
+	}
+	return g.(goldenVocab).Vocab, g.(goldenVocab).path
 }
 
 // pretokenizers are the names of all pre-tokenizers, sorted.

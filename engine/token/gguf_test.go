@@ -147,8 +147,7 @@ func TestGolden(t *testing.T) {
 	const sep = "\n__ggml_vocab_test__\n"
 	for _, name := range vocabs {
 		t.Run(name, func(t *testing.T) {
-			s, path := goldenSpec(t, name)
-			v := newVocab(t, s)
+			v, path := golden(t, name)
 			in, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)

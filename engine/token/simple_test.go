@@ -19,8 +19,7 @@ func TestEncodeSimple(t *testing.T) {
 		texts = append(texts, strings.ToValidUTF8(text[:min(len(text), 90)], "\xff"))
 	}
 	for _, name := range []string{"llama-spm", "phi-3"} {
-		s, _ := goldenSpec(t, name)
-		v := newVocab(t, s)
+		v, _ := golden(t, name)
 		for _, text := range texts {
 			if strings.Contains(text, "<") {
 				continue // might be a special token

@@ -290,8 +290,7 @@ func TestHostile(t *testing.T) {
 		if name == "bert-bge" {
 			continue // see TestHostileWalks
 		}
-		s, _ := goldenSpec(t, name)
-		v := newVocab(t, s)
+		v, _ := golden(t, name)
 		for _, f := range fills {
 			one := token.EncodeSteps(v, strings.Repeat(f, n/len(f)))
 			four := token.EncodeSteps(v, strings.Repeat(f, 4*n/len(f)))
@@ -307,7 +306,7 @@ func TestHostile(t *testing.T) {
 // times as much text is four times the places, and no place costs more than the
 // vocabulary's tokens are long.
 func TestHostileWalks(t *testing.T) {
-	const n = 1 << 16
+	const n = 1 << 14
 	spm, _ := goldenSpec(t, "llama-spm")
 	spm.Model, spm.Charsmap = "t5", charsmap(replacements)
 	bert, _ := goldenSpec(t, "bert-bge")
@@ -340,21 +339,17 @@ func TestCharsmapBounds(t *testing.T) {
 	}
 }
 
-// TestLongest encodes 256 KiB of what is one word everywhere.
+// TestLongest encodes 128 KiB of what is one word everywhere.
 func TestLongest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long texts")
-	}
 	for _, name := range vocabs {
 		if name == "bert-bge" {
 			continue
 		}
-		s, _ := goldenSpec(t, name)
-		v := newVocab(t, s)
+		v, _ := golden(t, name)
 		for _, f := range []string{"a", "ab", "\u0301", " "} {
-			text := strings.Repeat(f, 1<<18/len(f))
+			text := strings.Repeat(f, 1<<17/len(f))
 			if v.Decode(v.Encode(nil, text, false), token.DecodeOptions{}) != text {
-				t.Errorf("%s: 256 KiB of %q decodes to something else", name, f)
+				t.Errorf("%s: 128 KiB of %q decodes to something else", name, f)
 			}
 		}
 	}

@@ -137,8 +137,7 @@ func TestLeastTokens(t *testing.T) {
 // The vocabularies people use.
 func TestLeastTokensOfRealOnes(t *testing.T) {
 	for _, name := range vocabs {
-		s, _ := goldenSpec(t, name)
-		v := newVocab(t, s)
+		v, _ := golden(t, name)
 		if bounded := v.LeastTokens(strings.Repeat("a", 1<<20)) > 0; bounded != (name != "bert-bge") {
 			t.Errorf("%s: bounded is %v", name, bounded)
 		}

@@ -64,7 +64,7 @@ func TestBounds(t *testing.T) {
 			f, _ := Find(tt.format)
 			r := NewSyntax(f, nil).NewReader(Options{Prompt: tt.prompt, Tools: fuzzTools})
 			r.Write([]byte(tt.start))
-			piece := []byte(strings.Repeat(tt.repeat, max(1, 16/len(tt.repeat))))
+			piece := []byte(strings.Repeat(tt.repeat, max(1, 64/len(tt.repeat))))
 			n := 0
 			for range size / len(piece) {
 				r.Write(piece)

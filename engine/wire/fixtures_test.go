@@ -297,9 +297,9 @@ func (c *wireCase) tokens() []token {
 // byte by byte, in the peer's pieces, with its special tokens as symbols, and
 // if it is short cut at every two bytes.
 func TestFixtures(t *testing.T) {
-	pairs := 80
-	if testing.Short() {
-		pairs = 40
+	pairs := 40
+	if os.Getenv("QUERN_TEST_WHOLE") != "" {
+		pairs = 80
 	}
 	for _, c := range readCases(t) {
 		t.Run(c.ID, func(t *testing.T) {
@@ -308,34 +308,34 @@ func TestFixtures(t *testing.T) {
 				t.Fatalf("no format %q", c.Format)
 			}
 			syntax := NewSyntax(f, nil)
-			read := func(cut string, pieces ...string) []Event {
+			read := func(pieces ...string) []Event {
 				var list []token
 				for _, p := range pieces {
 					list = append(list, token{p, false})
 				}
 				return joined(feed(t, syntax.NewReader(c.options(f)), list))
 			}
-			whole := read("whole", c.Raw)
+			whole := read(c.Raw)
 			c.check(t, whole)
-			compare := func(how string, got []Event) {
-				t.Helper()
+			compare := func(got []Event, format string, args ...any) {
 				if !reflect.DeepEqual(got, whole) {
-					t.Fatalf("%s: got %+v\nwant %+v", how, got, whole)
+					t.Helper()
+					t.Fatalf("%s: got %+v\nwant %+v", fmt.Sprintf(format, args...), got, whole)
 				}
 			}
 			for i := range len(c.Raw) {
-				compare(fmt.Sprintf("cut at %d", i), read("", c.Raw[:i], c.Raw[i:]))
+				compare(read(c.Raw[:i], c.Raw[i:]), "cut at %d", i)
 				for j := i; len(c.Raw) <= pairs && j < len(c.Raw); j++ {
-					compare(fmt.Sprintf("cut at %d and %d", i, j), read("", c.Raw[:i], c.Raw[i:j], c.Raw[j:]))
+					compare(read(c.Raw[:i], c.Raw[i:j], c.Raw[j:]), "cut at %d and %d", i, j)
 				}
 			}
 			var each []string
 			for i := range len(c.Raw) {
 				each = append(each, c.Raw[i:i+1])
 			}
-			compare("byte by byte", read("", each...))
+			compare(read(each...), "byte by byte")
 			if c.Chunks != nil {
-				compare("in the peer's pieces", read("", c.Chunks...))
+				compare(read(c.Chunks...), "in the peer's pieces")
 			}
 			special := NewSyntax(f, func(s string) bool { return slices.Contains(c.Tokens, s) && single.MatchString(s) })
 			if len(special.vocab) > 0 {

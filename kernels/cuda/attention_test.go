@@ -9,6 +9,7 @@ import (
 	"quern/kernels/attention"
 	"quern/kernels/cuda"
 	"quern/kernels/quant"
+	"quern/kernels/threads"
 )
 
 // TestAttentionFaults plants wrong tables and lengths.
@@ -55,6 +56,9 @@ func TestAttention(t *testing.T) {
 		{"soft cap", quant.F16, 2, 1, 80, 16, 0, 20, false},
 		{"q8_0", quant.Q8_0, 4, 1, 96, 16, 0, 0, false},
 		{"wide heads", quant.F16, 1, 1, 256, 4, 9, 30, true},
+		{"wider heads", quant.F16, 2, 1, 512, 4, 9, 0, true},
+		{"wider heads of a few", quant.F32, 1, 1, 300, 16, 0, 0, false},
+		{"chunks", quant.F16, 2, 1, 64, 16, -6, 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const sequences, tableLen = 2, 12
@@ -117,6 +121,8 @@ func TestAttention(t *testing.T) {
 				first := 0
 				if tt.window > 0 {
 					first = max(0, end-tt.window)
+				} else if tt.window < 0 && end > 0 {
+					first = (end - 1) / -tt.window * -tt.window
 				}
 				for h := range tt.kvHeads {
 					if end == 0 {
@@ -132,8 +138,9 @@ func TestAttention(t *testing.T) {
 			for _, splits := range []int{1, 3, 7} {
 				d := cuda.Dims{Heads: tt.heads, Rows: len(seq), Splits: splits}
 				part, dst := g.Alloc(4*len(seq)*tt.heads*splits*(tt.headDim+2)), g.Alloc(4*len(q))
-				g.run(cuda.Name("attend", tt.t), d, part, g.floats(q), cache, g.ints(tables...), g.ints(seq...), g.ints(ends...),
+				g.run(cuda.AttendName(tt.t, tt.headDim), d, part, g.floats(q), cache, g.ints(tables...), g.ints(seq...), g.ints(ends...),
 					tableLen, tt.heads, tt.kvHeads, tt.headDim, tt.blockSize, tt.window, o.Scale, tt.softcap)
+				d.Out = tt.headDim
 				g.run("attend_combine", d, dst, part, at, tt.heads, tt.headDim, splits)
 				bound := 4e-5 // values are below 5, their sum by weights too
 				if tt.t == quant.Q8_0 {
@@ -163,6 +170,7 @@ func TestGroup(t *testing.T) {
 		{"f16, 96", quant.F16, 4, 1, 96, 16, 0, 0, true},
 		{"f16, 256", quant.F16, 8, 2, 256, 16, 40, 30, false},
 		{"bf16", quant.BF16, 6, 2, 64, 16, 0, 0, false},
+		{"bf16, chunks", quant.BF16, 2, 1, 64, 16, -12, 0, false},
 		{"bf16, wider", quant.BF16, 5, 1, 128, 4, 9, 0, true},
 		{"f8_e4m3", quant.F8_E4M3, 3, 1, 64, 16, 0, 3, true},
 		{"f8_e4m3, 96", quant.F8_E4M3, 4, 2, 96, 16, 0, 0, false},
@@ -211,6 +219,119 @@ func TestAttendTypes(t *testing.T) {
 			g.run(cuda.Name("attend", typ), d, part, g.floats(x.q), p.cache, g.ints(p.tables...), g.ints(x.seq...), g.ints(x.ends...), p.room, 4, 2, 96, 4, x.window, x.scale, x.softcap)
 			g.run("attend_combine", d, dst, part, x.sinksAt(g), 4, 96, 2)
 			near(t, "attend", g.got(dst, len(x.q)), want, func(int) float64 { return 4e-5 })
+		})
+	}
+}
+
+// TestSides has windows to both sides and slopes, at the edges of sequences and within.
+func TestSides(t *testing.T) {
+	const heads, headDim, size = 4, 20, 4
+	pool := threads.NewPool(1)
+	defer pool.Close()
+	for _, tt := range []struct {
+		name   string
+		window int
+		slopes []float32
+	}{{"window", 6, nil}, {"slopes", 0, []float32{0.5, 0.25, 0.125, 1}}, {"both", 9, []float32{0.5, 0.25, 0.125, 1}}} {
+		g := newGPU(t)
+		p := newPaged(g, quant.F32, 2, headDim, size, 30, 7)
+		seq, positions, ends := []int32{0, 0, 0, 1, 1, 0}, []int32{0, 14, 29, 6, 2, 0}, []int32{30, 30, 30, 7, 7, 0}
+		q := random(3, len(seq)*heads*headDim)
+		scale := float32(0.3)
+		var queries []attention.Query
+		for i, s := range seq {
+			at := int(positions[i])
+			ask := attention.Query{Table: p.tables[int(s)*p.room : (int(s)+1)*p.room], End: int(ends[i]), At: at}
+			if half := tt.window / 2; half > 0 {
+				ask.First, ask.End = max(0, at-half), min(int(ends[i]), at+half+1)
+			}
+			if ends[i] > 0 { // else padding
+				queries = append(queries, ask)
+			}
+		}
+		n := len(queries) * heads * headDim
+		want := make([]float32, len(q))
+		attention.NewBatchAttention(heads, 2).Run(pool, p.host, 0, want[:n], q[:n], queries, attention.AttendOptions{Scale: scale, Slopes: tt.slopes})
+		slopes := none
+		if tt.slopes != nil {
+			slopes = g.floats(tt.slopes)
+		}
+		for _, splits := range []int{1, 3} {
+			d := cuda.Dims{Heads: heads, Rows: len(seq), Splits: splits, Out: headDim}
+			part, dst := g.Alloc(4*len(seq)*heads*splits*(headDim+2)), g.Alloc(4*len(q))
+			g.run("attend_sides_f32", d, part, g.floats(q), p.cache, g.ints(p.tables...), g.ints(seq...), g.ints(ends...), g.ints(positions...), slopes,
+				p.room, heads, 2, headDim, size, tt.window, scale, float32(0))
+			g.run("attend_combine", d, dst, part, none, heads, headDim, splits)
+			near(t, fmt.Sprintf("%s, %d splits", tt.name, splits), g.got(dst, len(q)), want, func(int) float64 { return 4e-5 })
+		}
+	}
+}
+
+// TestLatents stores keys that begin with their values, and asks for rows of two sequences and
+// one of padding.
+func TestLatents(t *testing.T) {
+	const size, room, blocks = 4, 10, 21
+	for _, tt := range []struct {
+		t                 quant.Type
+		heads, key, value int
+	}{
+		{quant.F32, 9, 40, 24}, {quant.F16, 2, 576, 512}, {quant.BF16, 3, 72, 64}, {quant.F8_E4M3, 1, 40, 8}, {quant.Q8_0, 2, 320, 256},
+	} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
+			lengths := [2]int{37, 5}
+			var tables, slots []int32
+			for i := range 2 * room {
+				tables = append(tables, int32(blocks-1-i))
+			}
+			kv, err := attention.NewLatents(quant.F32, 1, blocks, size, tt.key, tt.value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kv.Data = make([]byte, kv.Size())
+			row, _ := tt.t.Size(tt.key)
+			stored := make([]byte, blocks*size*row)
+			k := random(1, (lengths[0]+lengths[1]+1)*tt.key)
+			n := 0
+			for s, length := range lengths {
+				for pos := range length {
+					key := k[n*tt.key : (n+1)*tt.key]
+					n++
+					block := tables[s*room+pos/size]
+					slot := int(block)*size + pos%size
+					slots = append(slots, int32(slot))
+					copy(stored[slot*row:], encode(tt.t, key))
+					kept := decode(tt.t, stored[slot*row:(slot+1)*row], tt.key)
+					kv.Put(0, block, pos%size, kept, kept)
+				}
+			}
+			slots = append(slots, -1)
+			g := newGPU(t)
+			cache := g.bytes(make([]byte, len(stored)))
+			g.run(cuda.Name("latent_put", tt.t), cuda.Dims{Rows: n + 1, Out: tt.key}, cache, g.floats(k), g.ints(slots...), tt.key)
+			held := make([]byte, len(stored))
+			if err := g.Read(cache, held); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(held, stored) {
+				t.Fatal("latent_put stores other bytes than the type has")
+			}
+			seq, ends := []int32{0, 1, 0, 1}, []int32{37, 5, 1, 0}
+			q := random(3, len(seq)*tt.heads*tt.key)
+			scale := float32(1 / math.Sqrt(float64(tt.key)))
+			want := make([]float32, len(seq)*tt.heads*tt.value)
+			scratch := attention.NewScratch(kv, tt.heads)
+			for r, end := range ends {
+				if end > 0 {
+					kv.Attend(want[r*tt.heads*tt.value:(r+1)*tt.heads*tt.value], q[r*tt.heads*tt.key:(r+1)*tt.heads*tt.key], 0, 0, tables[int(seq[r])*room:], 0, int(end), attention.AttendOptions{Scale: scale}, scratch)
+				}
+			}
+			for _, splits := range []int{1, 3} {
+				d := cuda.Dims{Heads: tt.heads, Rows: len(seq), Splits: splits, Out: tt.value}
+				part, dst := g.Alloc(4*len(seq)*tt.heads*splits*(tt.value+2)), g.Alloc(4*len(want))
+				g.run(cuda.Name("latent_attend", tt.t), d, part, g.floats(q), cache, g.ints(tables...), g.ints(seq...), g.ints(ends...), room, tt.heads, tt.key, tt.value, size, scale)
+				g.run("attend_combine", d, dst, part, none, tt.heads, tt.value, splits)
+				near(t, fmt.Sprintf("%d splits", splits), g.got(dst, len(want)), want, func(int) float64 { return 4e-5 })
+			}
 		})
 	}
 }

@@ -59,6 +59,13 @@ struct q8_0 {
   }
 };
 
+// first_seen returns the first token that a row sees of those up to end: with a window above 0
+// so many of the last, with one below 0 those of the run of -window positions it is in.
+DEVICE int first_seen(int end, int window) {
+  if (window < 0 && end > 0) return (end - 1) / -window * -window;
+  return window > 0 && end > window ? end - window : 0;
+}
+
 // place returns the first byte of a token's values of one head: keys are part
 // 0, values part 1. A slot is block · block_size + place in it.
 template <typename T> DEVICE int64_t place(int64_t block, int in, int part, int head, int kv_heads, int head_dim, int block_size) {

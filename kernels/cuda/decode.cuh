@@ -85,7 +85,7 @@ template <typename T, int D> DEVICE void attend_group(float *dst, float *part, u
   const float none = as_float(0xff800000), log2e = 1.44269504f * staged::unit;
   int lane = THREAD & 31, warp = THREAD >> 5 & 3, side = THREAD >> 7, g = lane >> 2, c = lane & 3, group = heads / kv_heads;
   int64_t at = (int64_t)BLOCK_Y * heads + BLOCK * group;
-  int end = ends[BLOCK_Y], first = window > 0 && end > window ? end - window : 0;
+  int end = ends[BLOCK_Y], first = first_seen(end, window);
   const int *table = tables + (int64_t)(end > 0 ? seq[BLOCK_Y] : 0) * table_len;
   int count = (end - first + BLOCKS_Z - 1) / BLOCKS_Z;
   int from = first + BLOCK_Z * count, to = least(from + count, end);

@@ -11,6 +11,17 @@ DEVICE candidate better(candidate a, candidate b) {
   return {take ? b.score : a.score, take ? b.at : a.at};
 }
 
+// best_of returns the warp's best candidate to every lane.
+DEVICE candidate best_of(candidate best) {
+  for (int by = 16; by > 0; by >>= 1) {
+    candidate other = {lane_xor(best.score, by), lane_xor(best.at, by)};
+    // Both of a pair compare in one order, or NaN would part them.
+    bool high = THREAD & by;
+    best = better({high ? other.score : best.score, high ? other.at : best.at}, {high ? best.score : other.score, high ? best.at : other.at});
+  }
+  return best;
+}
+
 // experts_choose writes the used highest scores' numbers in descending order to
 // chosen, and their weights as kernels.Experts has them: the softmax over all
 // scores, with renormalise over those chosen, with sparse_mixer over those left
@@ -27,12 +38,7 @@ KERNEL(32) experts_choose(int *chosen, float *weight, const float *router, int e
     candidate best = {0.0f, -1};
     for (int i = 0; i * 32 + THREAD < experts; i++)
       if (!(taken >> i & 1)) best = better(best, {router[i * 32 + THREAD], i * 32 + THREAD});
-    for (int by = 16; by > 0; by >>= 1) {
-      candidate other = {lane_xor(best.score, by), lane_xor(best.at, by)};
-      // Both of a pair compare in one order, or NaN would part them.
-      bool high = THREAD & by;
-      best = better({high ? other.score : best.score, high ? other.at : best.at}, {high ? best.score : other.score, high ? best.at : other.at});
-    }
+    best = best_of(best);
     if (k == 0 || sparse_mixer) {
       top = best.score;
       float s = 0.0f;
@@ -56,6 +62,90 @@ KERNEL(32) experts_choose(int *chosen, float *weight, const float *router, int e
   }
 }
 
+// experts_route is experts_choose where the scores are the router's sigmoids, or have a bias
+// where experts are chosen, or experts are chosen within the best of their groups, or what they
+// weigh has factors. Without bias and groups the router's own order decides. With `by` the
+// weights go there, to multiply inputs, and those of results are 1. One warp per row; at most
+// 1024 experts in at most 64 groups, whose scores are in shared memory. DeepSeek-AI,
+// "DeepSeek-V3 Technical Report", 2024, §2.1.2; "DeepSeek-V2", 2024, §2.2.2.
+KERNEL(32) experts_route(int *chosen, float *weight, float *by, const float *router, const float *bias, const float *factors, int experts, int used, int sigmoids, int groups, int used_groups, int group_max, int renormalise, float scale) {
+  SHARED static float scores[1024], of_group[64];
+  router += (int64_t)BLOCK * experts;
+  chosen += (int64_t)BLOCK * used;
+  weight += (int64_t)BLOCK * used;
+  bool own = !bias && groups <= 1;
+  float top = as_float(0xff800000), all = 0.0f;
+  for (int i = THREAD; i < experts; i += 32) top = router[i] > top ? router[i] : top;
+  __nvvm_bar_warp_sync(-1);
+  for (int step = 16; step > 0; step >>= 1) {
+    float other = lane_xor(top, step);
+    top = other > top ? other : top;
+  }
+  for (int i = THREAD; i < experts; i += 32) {
+    float s = sigmoids ? sigmoid(router[i]) : exponential(router[i] - top);
+    all += s;
+    scores[i] = own ? router[i] : s;
+  }
+  __nvvm_bar_warp_sync(-1);
+  all = warp_sum(all);
+  if (!own)
+    for (int i = THREAD; i < experts; i += 32) scores[i] = (sigmoids ? scores[i] : scores[i] / all) + (bias ? bias[i] : 0.0f);
+  __nvvm_bar_warp_sync(-1);
+  if (groups > 1) {
+    int n = experts / groups;
+    for (int g = THREAD; g < groups; g += 32) {
+      float first = scores[g * n], second = as_float(0xff800000);
+      for (int i = 1; i < n; i++) {
+        float s = scores[g * n + i];
+        if (s > first) second = first, first = s;
+        else if (s > second) second = s;
+      }
+      of_group[g] = group_max || n == 1 ? first : first + second;
+    }
+    __nvvm_bar_warp_sync(-1);
+    uint64_t kept = 0;
+    for (int k = 0; k < used_groups; k++) {
+      int best = -1;
+      for (int g = 0; g < groups; g++)
+        if (!(kept >> g & 1) && (best < 0 || of_group[g] > of_group[best])) best = g;
+      kept |= 1ull << best;
+    }
+    for (int i = THREAD; i < experts; i += 32)
+      if (!(kept >> i / n & 1)) scores[i] = as_float(0xff800000);
+    __nvvm_bar_warp_sync(-1);
+  }
+  uint32_t taken = 0;  // bit i: expert 32·i + lane
+  float sum = 0.0f;
+  for (int k = 0; k < used; k++) {
+    candidate best = {0.0f, -1};
+    for (int i = 0; i * 32 + THREAD < experts; i++)
+      if (!(taken >> i & 1)) best = better(best, {scores[i * 32 + THREAD], i * 32 + THREAD});
+    __nvvm_bar_warp_sync(-1);
+    best = best_of(best);
+    if ((best.at & 31) == THREAD) taken |= 1u << (best.at >> 5);
+    float w = sigmoids ? sigmoid(router[best.at]) : exponential(router[best.at] - top);
+    sum += w;
+    if (THREAD == 0) chosen[k] = best.at, weight[k] = w;
+    __nvvm_bar_warp_sync(-1);
+  }
+  if (THREAD > 0) return;
+  // A sum of sigmoids may be nothing; that of a softmax is not.
+  float share = renormalise ? sum + (sigmoids ? 1e-20f : 0.0f) : sigmoids ? 1.0f : all;
+  for (int k = 0; k < used; k++) {
+    float w = weight[k] / share;
+    if (scale != 0.0f) w *= scale;
+    if (factors) w *= factors[chosen[k]];
+    if (by) by[(int64_t)BLOCK * used + k] = w, w = 1.0f;
+    weight[k] = w;
+  }
+}
+
+// experts_inputs writes row s/used of x, multiplied by slot s's number: grid (n/256, slots).
+KERNEL(256) experts_inputs(float *dst, const float *x, const float *by, int n, int used) {
+  int i = BLOCK * 256 + THREAD;
+  if (i < n) dst[(int64_t)BLOCK_Y * n + i] = x[(int64_t)(BLOCK_Y / used) * n + i] * by[BLOCK_Y];
+}
+
 // experts_combine writes the sum of weight · y over a row's slots, in their
 // order, as the CPU does: grid (n/256, rows).
 KERNEL(256) experts_combine(float *dst, const float *y, const float *weight, int n, int used) {
@@ -70,7 +160,8 @@ KERNEL(256) experts_combine(float *dst, const float *y, const float *weight, int
 }
 
 // expert_gemv_T writes the product of slot s's activations, row s/per of x, with
-// matrix chosen[s] of w: grid (out/8, slots), one warp per two weight rows.
+// matrix chosen[s] of w: grid (out/8, slots), one warp per two weight rows. Without a choice
+// there are `per` matrices in turn, and slot s is row s of x: each head has a matrix.
 DEVICE void expert_finish(float *dst, float *acc, const float *bias, int64_t at, int row, int out) {
   float v = total<2>(acc);
   int upper = LANE >> 4;
@@ -79,19 +170,19 @@ DEVICE void expert_finish(float *dst, float *acc, const float *bias, int64_t at,
 template <typename T> DEVICE void expert_blocks(float *dst, const uint8_t *w, const uint8_t *x, const float *bias, const int *chosen, int out, int in, int per) {
   int row = (BLOCK * 4 + (THREAD >> 5)) * 2;
   if (row >= out) return;
-  int64_t at = (int64_t)chosen[BLOCK_Y] * out + row, bytes = T::row_bytes(in);
+  int64_t at = (int64_t)(chosen ? chosen[BLOCK_Y] : BLOCK_Y % per) * out + row, bytes = T::row_bytes(in);
   const uint8_t *p[2] = {w + at * bytes, w + (at + (row + 1 < out)) * bytes};
   float acc[2] = {};
-  dot_blocks<T, straight, 1>(acc, p, x + (int64_t)(BLOCK_Y / per) * ((in + 255) >> 8) * 320, 0, 1, in);
+  dot_blocks<T, straight, 1>(acc, p, x + (int64_t)(chosen ? BLOCK_Y / per : BLOCK_Y) * ((in + 255) >> 8) * 320, 0, 1, in);
   expert_finish(dst, acc, bias, at, row, out);
 }
 template <typename T> DEVICE void expert_floats(float *dst, const uint8_t *w, const float *x, const float *bias, const int *chosen, int out, int in, int per) {
   int row = (BLOCK * 4 + (THREAD >> 5)) * 2;
   if (row >= out) return;
-  int64_t at = (int64_t)chosen[BLOCK_Y] * out + row, bytes = T::row_bytes(in);
+  int64_t at = (int64_t)(chosen ? chosen[BLOCK_Y] : BLOCK_Y % per) * out + row, bytes = T::row_bytes(in);
   const uint8_t *p[2] = {w + at * bytes, w + (at + (row + 1 < out)) * bytes};
   float acc[2] = {};
-  dot_floats<T, plain, 1>(acc, p, x + (int64_t)(BLOCK_Y / per) * in, 1, in);
+  dot_floats<T, plain, 1>(acc, p, x + (int64_t)(chosen ? BLOCK_Y / per : BLOCK_Y) * in, 1, in);
   expert_finish(dst, acc, bias, at, row, out);
 }
 #define EXPERT(T) \

@@ -12,7 +12,7 @@ import (
 func (g *gpu) acts(typ quant.Type, x, norm uint64, rows, in int, eps float32) uint64 {
 	if norm != none {
 		y := g.Alloc(4 * rows * in)
-		g.run("rmsnorm", cuda.Dims{Rows: rows}, y, x, norm, in, eps)
+		g.run("rmsnorm", cuda.Dims{Rows: rows}, y, x, norm, in, 1, eps)
 		x = y
 	}
 	if cuda.Quantised(typ) {
@@ -135,8 +135,8 @@ func TestHeads(t *testing.T) {
 				g.run(cuda.Name("heads", typ), cuda.Dims{Heads: queries + 2*kvHeads, Rows: rows}, y, got, q, k, v, qNorm, kNorm, cos, sin, at, slots,
 					queries, kvHeads, tt.headDim, blockSize, tt.pairs, tt.interleaved, eps, eps)
 				if tt.norms {
-					g.run("rmsnorm", cuda.Dims{Rows: rows * heads}, q, q, qNorm, tt.headDim, eps)
-					g.run("rmsnorm", cuda.Dims{Rows: rows * kvHeads}, k, k, kNorm, tt.headDim, eps)
+					g.run("rmsnorm", cuda.Dims{Rows: rows * heads}, q, q, qNorm, tt.headDim, 1, eps)
+					g.run("rmsnorm", cuda.Dims{Rows: rows * kvHeads}, k, k, kNorm, tt.headDim, 1, eps)
 				}
 				if tt.rope {
 					g.run("rope", cuda.Dims{Heads: heads, Rows: rows}, q, q, cos, sin, at, heads, tt.headDim, tt.pairs, tt.interleaved)

@@ -49,7 +49,7 @@ func TestGEMM90X(t *testing.T) {
 		}
 		x[0] = 1
 		w, normed := g.floats(random(9, n)), g.Alloc(4*rows*n)
-		g.run("rmsnorm", cuda.Dims{Rows: rows}, normed, g.floats(x), w, n, float32(1e-5))
+		g.run("rmsnorm", cuda.Dims{Rows: rows}, normed, g.floats(x), w, n, 1, float32(1e-5))
 		g.run("gemm90_norm", cuda.Dims{Rows: rows}, dst, g.floats(x), w, n, float32(1e-5))
 		if err := g.Read(dst, got); err != nil {
 			t.Fatal(err)

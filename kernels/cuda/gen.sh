@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")"
 out=${1:-ptx}
 mkdir -p "$out"
-for f in rows:75 gemv:75 experts:75 attention:75 sample:75 fused_blocks:75 fused_floats:75 rotated_blocks:75 rotated_floats:75 heads:75 gemm:80 \
+for f in rows:75 gemv:75 experts:75 attention:75 sample:75 fused_blocks:75 fused_floats:75 rotated_blocks:75 rotated_floats:75 heads:75 recurrent:75 rwkv:75 latents:75 adapters:75 gemm:80 \
   attention_f16:80 attention_bf16:80 attention_f8_e4m3:80 attention_q8_0:80 gemm90:90a; do
   name=${f%:*} ptx=70
   case $f in *:90a) ptx=80 ;; esac

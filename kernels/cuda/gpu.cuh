@@ -95,6 +95,13 @@ DEVICE float exponential(float x) {
   return y;
 }
 
+// log2_of is good to 2^-22 between 1/2 and 2, and to 2 units in the last place elsewhere.
+DEVICE float log2_of(float x) {
+  float y;
+  asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 DEVICE float sigmoid(float x) { return 1.0f / (1.0f + exponential(-x)); }
 
 // soft_cap returns limit · tanh(x / limit); tanh x = 1 - 2/(1 + e^2x).

@@ -180,7 +180,7 @@ template <typename T, int D> DEVICE void attend_prefill(float *dst, const float 
     int low = 0x7fffffff, high = 0;
     for (int i = from + lane; i < to; i += 32) {
       int end = ends[i];
-      if (end > 0) low = least(low, window > 0 ? most(0, end - window) : 0), high = most(high, end);
+      if (end > 0) low = least(low, first_seen(end, window)), high = most(high, end);
     }
     low = warp_least(low), high = -warp_least(-high);
 
@@ -193,7 +193,7 @@ template <typename T, int D> DEVICE void attend_prefill(float *dst, const float 
       int row = from + warp * 16 + g + 8 * i;
       there[i] = row < to;
       end[i] = there[i] ? ends[row] : 0;
-      first[i] = window > 0 ? most(0, end[i] - window) : 0;
+      first[i] = first_seen(end[i], window);
       at[i] = ((int64_t)(there[i] ? row : from) * heads + head) * D;
     }
     int some = -warp_least(-most(end[0], end[1])), all = warp_least(least(end[0], end[1]));

@@ -99,6 +99,8 @@ func (p *paged) answer(x *question) (want []float32, s, v []float64) {
 		first := 0
 		if x.window > 0 {
 			first = max(0, int(end)-x.window)
+		} else if x.window < 0 {
+			first = (int(end) - 1) / -x.window * -x.window
 		}
 		table := p.tables[int(x.seq[r])*p.room:]
 		for h := range p.kvHeads {
@@ -252,6 +254,7 @@ func TestPrefillRows(t *testing.T) {
 		{"groups", 6, 2, 3, []int{40}, 0, 0, false, [][3]int{{0, 3, 37}}, 0},
 		{"sinks", 3, 1, 8, []int{70}, 0, 0, true, [][3]int{{0, 40, 30}}, 0},
 		{"window", 2, 1, 8, []int{150}, 20, 0, false, [][3]int{{0, 70, 80}}, 0},
+		{"chunks", 2, 1, 8, []int{150, 30}, -33, 0, false, [][3]int{{0, 60, 90}, {1, 10, 20}}, 0},
 		{"window of one", 1, 1, 8, []int{80}, 1, 0, false, [][3]int{{0, 10, 70}}, 0},
 		{"window, soft cap, sinks", 2, 2, 8, []int{90, 30}, 33, 2, true, [][3]int{{0, 60, 30}, {1, 0, 30}}, 0},
 		{"soft cap", 2, 1, 16, []int{20}, 0, 1.5, false, [][3]int{{0, 0, 20}}, 0},

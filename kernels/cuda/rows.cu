@@ -26,11 +26,13 @@ struct normed {
   }
 };
 
-// rmsnorm writes x / rms(x) · w, one block per group of n. dst may be x: a
+// rmsnorm writes x / rms(x) · w, one block per group of n; w has weights for so many
+// groups in turn, 1 where all share them. dst may be x: a
 // thread writes only what it alone reads after the sum. Zhang & Sennrich, 2019,
 // eq. 4. Within (n/256 + 12)·2^-24 of the exact value: the depth of its sum.
-KERNEL(256) rmsnorm(float *dst, const float *x, const float *w, int n, float eps) {
+KERNEL(256) rmsnorm(float *dst, const float *x, const float *w, int n, int groups, float eps) {
   SHARED static float part[8];
+  w += (int64_t)(BLOCK % groups) * n;
   x += (int64_t)BLOCK * n;
   dst += (int64_t)BLOCK * n;
   float by = inverse_rms(x, n, eps, part);
@@ -65,10 +67,12 @@ KERNEL(256) rmsnorm_quantize(uint8_t *q, float *dst, const float *x, const float
 }
 
 // layernorm writes (x - mean) / sqrt(variance + eps) · w + bias, one block per
-// row of n; bias may be 0, dst may be x. Ba, Kiros & Hinton, 2016, eq. 4. The
+// group of n, which w and bias have weights for as rmsnorm's; bias may be 0, dst may be x. Ba, Kiros & Hinton, 2016, eq. 4. The
 // bound is rmsnorm's, of the row's largest magnitude over its deviation.
-KERNEL(256) layernorm(float *dst, const float *x, const float *w, const float *bias, int n, float eps) {
+KERNEL(256) layernorm(float *dst, const float *x, const float *w, const float *bias, int n, int groups, float eps) {
   SHARED static float part[16];
+  w += (int64_t)(BLOCK % groups) * n;
+  if (bias) bias += (int64_t)(BLOCK % groups) * n;
   x += (int64_t)BLOCK * n;
   dst += (int64_t)BLOCK * n;
   float s = 0.0f;
@@ -108,6 +112,46 @@ KERNEL(256) softcap(float *dst, const float *x, int n, float limit) {
   if (i < n) dst[i] = soft_cap(x[i], limit);
 }
 
+// clamp writes x kept within ±limit; exact as the CPU.
+KERNEL(256) clamp(float *dst, const float *x, int n, float limit) {
+  int64_t i = (int64_t)BLOCK * 256 + THREAD;
+  if (i < n) dst[i] = x[i] < -limit ? -limit : x[i] > limit ? limit : x[i];
+}
+
+// xielu writes positive · x² + beta · x above 0, elsewhere negative · (e^min(x, epsilon) - 1 -
+// x) + beta · x, within (|negative| + |x|)·2^-21. Huang & Schlag, 2025, §3.
+KERNEL(256) xielu(float *dst, const float *x, int n, float positive, float negative, float beta, float epsilon) {
+  int64_t i = (int64_t)BLOCK * 256 + THREAD;
+  if (i >= n) return;
+  float v = x[i];
+  dst[i] = (v > 0.0f ? positive * v * v : negative * (exponential(v < epsilon ? v : epsilon) - 1.0f - v)) + beta * v;
+}
+
+// temper writes x · (1 + beta · ln(1 + (position + offset) / period)) for each row of n, the
+// quotient being whole: grid (n/256, rows). Within 2^-20.
+KERNEL(256) temper(float *dst, const float *x, const int *positions, int n, float beta, int period, int offset) {
+  int i = BLOCK * 256 + THREAD;
+  int64_t at = (int64_t)BLOCK_Y * n + i;
+  float by = 1.0f + beta * 0.693147181f * log2_of((float)(1 + (positions[BLOCK_Y] + offset) / period));
+  if (i < n) dst[at] = x[at] * by;
+}
+
+// head_cut writes values [from, from + count) of each head of x, which is width wide: grid
+// (n/256, rows) for rows of n in dst.
+KERNEL(256) head_cut(float *dst, const float *x, int n, int width, int from, int count) {
+  int i = BLOCK * 256 + THREAD;
+  if (i < n) dst[(int64_t)BLOCK_Y * n + i] = x[((int64_t)BLOCK_Y * (n / count) + i / count) * width + from + i % count];
+}
+
+// head_join writes the heads of x, a wide, each with that of y behind it, b wide: grid
+// (n/256, rows) for rows of n in dst.
+KERNEL(256) head_join(float *dst, const float *x, const float *y, int n, int a, int b) {
+  int i = BLOCK * 256 + THREAD, in = i % (a + b);
+  if (i >= n) return;
+  int64_t head = (int64_t)BLOCK_Y * (n / (a + b)) + i / (a + b);
+  dst[(int64_t)BLOCK_Y * n + i] = in < a ? x[head * a + in] : y[head * b + in - a];
+}
+
 // weigh writes x · sigmoid(weight[row]): grid (n/256, rows).
 KERNEL(256) weigh(float *dst, const float *x, const float *weight, int n) {
   int i = BLOCK * 256 + THREAD;
@@ -121,7 +165,7 @@ KERNEL(256) take(float *dst, const float *x, const int *rows, int n) {
   if (i < n) dst[(int64_t)BLOCK_Y * n + i] = x[(int64_t)rows[BLOCK_Y] * n + i];
 }
 
-// gate writes act(gate) · up; up may be 0 for GELU and GELUTanh.
+// gate writes act(gate) · up; without up it is the activation alone.
 KERNEL(256) gate(float *dst, const float *gate, const float *up, int n, int act) {
   int64_t i = (int64_t)BLOCK * 256 + THREAD;
   if (i < n) dst[i] = activated(gate[i], up ? up[i] : 1.0f, act);

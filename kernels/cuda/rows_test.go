@@ -22,7 +22,7 @@ func TestNorms(t *testing.T) {
 			vec.RMSNorm(want, x, w, eps)
 			bound := func(i int) float64 { return ulps * math.Abs(float64(want[i])) }
 			dst := g.floats(x) // dst may be x
-			g.run("rmsnorm", cuda.Dims{Rows: rows}, dst, dst, g.floats(w), n, float32(eps))
+			g.run("rmsnorm", cuda.Dims{Rows: rows}, dst, dst, g.floats(w), n, 1, float32(eps))
 			got := g.got(dst, rows*n)
 			near(t, fmt.Sprintf("rmsnorm of %d", n), got, want, bound)
 
@@ -49,7 +49,7 @@ func TestNorms(t *testing.T) {
 					at = g.floats(b)
 				}
 				dst = g.floats(x)
-				g.run("layernorm", cuda.Dims{Rows: rows}, dst, dst, g.floats(w), at, n, float32(eps))
+				g.run("layernorm", cuda.Dims{Rows: rows}, dst, dst, g.floats(w), at, n, 1, float32(eps))
 				near(t, fmt.Sprintf("layernorm of %d", n), g.got(dst, rows*n), want, func(i int) float64 {
 					return ulps * 8 * (1 + math.Abs(float64(w[i%n])) + math.Abs(float64(want[i])))
 				})
@@ -102,13 +102,32 @@ func TestPointwise(t *testing.T) {
 	g.run("take", cuda.Dims{Rows: 2, Out: n}, dst, px, g.ints(2, 0), n)
 	same(t, "take", g.got(dst, 2*n), append(append([]float32(nil), x[2*n:]...), x[:n]...))
 
-	for act, f := range []func(dst, x, up []float32){vec.SiLUGate, vec.GELU, vec.GELUTanh, vec.SwiGLUClamped} {
+	dst = out()
+	g.run("clamp", all, dst, px, n*rows, float32(3))
+	vec.Clamp(want, x, 3)
+	same(t, "clamp", g.got(dst, n*rows), want)
+
+	dst = out()
+	g.run("xielu", all, dst, px, n*rows, float32(0.8), float32(1.3), float32(0.5), float32(-1e-6))
+	vec.XIELU(want, x, 0.8, 1.3, 0.5, -1e-6)
+	near(t, "xielu", g.got(dst, n*rows), want, func(i int) float64 { return (2 + math.Abs(float64(x[i])) + math.Abs(float64(want[i]))) * 0x1p-21 })
+
+	dst = out()
+	positions := []int32{5, 8192, 100000}
+	g.run("temper", each, dst, px, g.ints(positions...), n, float32(0.1), 8192, 1)
+	for i, v := range x {
+		want[i] = v * float32(1+0.1*math.Log1p(float64((positions[i/n]+1)/8192)))
+	}
+	near(t, "temper", g.got(dst, n*rows), want, func(i int) float64 { return 0x1p-20 * math.Abs(float64(want[i])) })
+
+	for act, f := range []func(dst, x, up []float32){vec.SiLUGate, vec.GELU, vec.GELUTanh, vec.SwiGLUClamped, vec.SigmoidGate, vec.Multiply, vec.SquaredReLU,
+		func(dst, x, up []float32) { vec.Tanh(dst, x) }} {
 		for _, up := range [][]float32{y, nil} {
 			at := py
+			if act == 7 != (up == nil) && act != 1 && act != 2 && act != 6 {
+				continue // no gate, or no activation alone
+			}
 			if up == nil {
-				if act == 0 || act == 3 {
-					continue
-				}
 				at = none
 			}
 			dst = g.floats(x)
@@ -119,10 +138,54 @@ func TestPointwise(t *testing.T) {
 				if up != nil {
 					u = math.Abs(float64(up[i])) + 1
 				}
+				if act >= 4 {
+					return (4 + 2*gate) * 0x1p-22 * max(u, math.Abs(float64(want[i])))
+				}
 				return (4 + 2*gate) * 0x1p-22 * gate * u
 			})
 		}
 	}
+}
+
+// Norms whose groups have weights of their own, and heads cut and joined.
+func TestGroups(t *testing.T) {
+	const rows, groups, n = 2, 3, 40
+	x, w := random(1, rows*groups*n), random(2, groups*n)
+	g := newGPU(t)
+	px, pw := g.floats(x), g.floats(w)
+	for _, tt := range []struct {
+		name string
+		run  func(dst uint64)
+		norm func(dst, x, w []float32)
+	}{
+		{"rmsnorm", func(dst uint64) {
+			g.run("rmsnorm", cuda.Dims{Rows: rows * groups}, dst, px, pw, n, groups, float32(1e-5))
+		}, func(dst, x, w []float32) { vec.RMSNorm(dst, x, w, 1e-5) }},
+		{"layernorm", func(dst uint64) {
+			g.run("layernorm", cuda.Dims{Rows: rows * groups}, dst, px, pw, pw, n, groups, float32(1e-5))
+		}, func(dst, x, w []float32) { vec.LayerNorm(dst, x, w, w, 1e-5) }},
+	} {
+		want, dst := make([]float32, len(x)), g.Alloc(4*len(x))
+		for at := 0; at < len(x); at += n {
+			tt.norm(want[at:at+n], x[at:at+n], w[at%len(w):at%len(w)+n])
+		}
+		tt.run(dst)
+		near(t, tt.name, g.got(dst, len(x)), want, func(i int) float64 { return 0x1p-18 * (1 + math.Abs(float64(want[i]))) })
+	}
+
+	const from, count = 7, 30
+	var cut, joined []float32
+	y := random(3, rows*groups*5)
+	for h := range rows * groups {
+		cut = append(cut, x[h*n+from:h*n+from+count]...)
+		joined = append(append(joined, x[h*n:(h+1)*n]...), y[h*5:(h+1)*5]...)
+	}
+	dst := g.Alloc(4 * len(cut))
+	g.run("head_cut", cuda.Dims{Rows: rows, Out: groups * count}, dst, px, groups*count, n, from, count)
+	same(t, "head_cut", g.got(dst, len(cut)), cut)
+	dst = g.Alloc(4 * len(joined))
+	g.run("head_join", cuda.Dims{Rows: rows, Out: groups * (n + 5)}, dst, px, g.floats(y), groups*(n+5), n, 5)
+	same(t, "head_join", g.got(dst, len(joined)), joined)
 }
 
 func TestRope(t *testing.T) {

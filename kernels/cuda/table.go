@@ -27,7 +27,7 @@ func perUnits(d Dims) [3]int      { return [3]int{ceil(d.In, 256*8), d.Rows, 1} 
 // Kernels is the table. A grid's y is at most 65535, so rows are too, but those of
 // norms and of what is flat. Where a comment says "dst may be x" no other aliasing
 // is allowed.
-var Kernels = slices.Concat(rowKernels, weightKernels(), fusedKernels(), sampleKernels, attentionKernels())
+var Kernels = slices.Concat(rowKernels, weightKernels(), fusedKernels(), sampleKernels, attentionKernels(), latentKernels(), recurrentKernels(), adapterKernels)
 
 var rowKernels = []Kernel{
 	{Name: "quantize", Module: "rows", Op: "Linear", Threads: 256, Grid: perGroup, Uses: "In Rows",
@@ -44,13 +44,13 @@ var rowKernels = []Kernel{
 		Params: []Param{ptr("dst", "float32 (rows, out)"), ptr("part", "float32 (parts, rows, out)"), ptr("bias", "float32 (out), optional"), ptr("residual", "float32 (rows, out), optional"), num("out", ""), num("parts", "")}},
 	{Name: "rmsnorm", Module: "rows", Op: "RMSNorm", Threads: 256, Grid: perRow, Uses: "Rows = groups of n: rows·width/n",
 		Doc:    "x / rms(x) · w by groups of n; dst may be x",
-		Params: []Param{ptr("dst", "float32 (groups, n)"), ptr("x", "float32 (groups, n)"), ptr("w", "float32 (n)"), num("n", "values of a group"), float("eps", "")}},
+		Params: []Param{ptr("dst", "float32 (rows, n)"), ptr("x", "float32 (rows, n)"), ptr("w", "float32 (groups, n)"), num("n", "values of a group"), num("groups", "whose weights w has, in turn"), float("eps", "")}},
 	{Name: "rmsnorm_quantize", Module: "rows", Op: "RMSNorm", Threads: 256, Grid: perRow, Uses: "Rows",
 		Doc:    "rmsnorm of whole rows, then quantize; dst (optional) gets the floats too, may be x",
 		Params: []Param{ptr("q", "ActQ8_32 (rows, n)"), ptr("dst", "float32 (rows, n), optional"), ptr("x", "float32 (rows, n)"), ptr("w", "float32 (n)"), num("n", "values of a row"), float("eps", "")}},
-	{Name: "layernorm", Module: "rows", Op: "LayerNorm", Threads: 256, Grid: perRow, Uses: "Rows",
-		Doc:    "(x − mean)/√(variance+eps)·w + bias; dst may be x",
-		Params: []Param{ptr("dst", "float32 (rows, n)"), ptr("x", "float32 (rows, n)"), ptr("w", "float32 (n)"), ptr("bias", "float32 (n), optional"), num("n", "values of a row"), float("eps", "")}},
+	{Name: "layernorm", Module: "rows", Op: "LayerNorm", Threads: 256, Grid: perRow, Uses: "Rows = groups of n: rows·width/n",
+		Doc:    "(x − mean)/√(variance+eps)·w + bias by groups of n; dst may be x",
+		Params: []Param{ptr("dst", "float32 (rows, n)"), ptr("x", "float32 (rows, n)"), ptr("w", "float32 (groups, n)"), ptr("bias", "float32 (groups, n), optional"), num("n", "values of a group"), num("groups", "whose weights w has, in turn"), float("eps", "")}},
 	{Name: "add", Module: "rows", Op: "Add", Threads: 256, Grid: flat, Uses: "Rows·Out = n",
 		Doc: "x + y; dst may be either", Params: []Param{ptr("dst", "float32 (n)"), ptr("x", "float32 (n)"), ptr("y", "float32 (n)"), num("n", "values")}},
 	{Name: "bias", Module: "rows", Op: "Bias", Threads: 256, Grid: perValue, Uses: "Out = n, Rows",
@@ -60,8 +60,22 @@ var rowKernels = []Kernel{
 	{Name: "softcap", Module: "rows", Op: "SoftCap", Threads: 256, Grid: flat, Uses: "Rows·Out = n",
 		Doc: "limit · tanh(x / limit); dst may be x", Params: []Param{ptr("dst", "float32 (n)"), ptr("x", "float32 (n)"), num("n", "values"), float("limit", "above 0")}},
 	{Name: "gate", Module: "rows", Op: "Gate, Activate", Threads: 256, Grid: flat, Uses: "Rows·Out = n",
-		Doc:    "act(gate) · up; dst may be either. Act numbers are graph.Act's: 0 SiLU, 1 GELU, 2 GELUTanh, 3 SwiGLUClamped",
-		Params: []Param{ptr("dst", "float32 (n)"), ptr("gate", "float32 (n)"), ptr("up", "float32 (n), optional for 1 and 2"), num("n", "values"), num("act", "0 to 3")}},
+		Doc:    "act(gate) · up; dst may be either. Act numbers are graph.Act's, from SiLU to Tanh",
+		Params: []Param{ptr("dst", "float32 (n)"), ptr("gate", "float32 (n)"), ptr("up", "float32 (n), optional"), num("n", "values"), num("act", "0 to 7")}},
+	{Name: "clamp", Module: "rows", Op: "Clamp", Threads: 256, Grid: flat, Uses: "Rows·Out = n",
+		Doc: "x kept within ±limit; dst may be x", Params: []Param{ptr("dst", "float32 (n)"), ptr("x", "float32 (n)"), num("n", "values"), float("limit", "above 0")}},
+	{Name: "xielu", Module: "rows", Op: "XIELU", Threads: 256, Grid: flat, Uses: "Rows·Out = n",
+		Doc:    "vec.XIELU; dst may be x",
+		Params: []Param{ptr("dst", "float32 (n)"), ptr("x", "float32 (n)"), num("n", "values"), float("positive", ""), float("negative", ""), float("beta", ""), float("epsilon", "")}},
+	{Name: "temper", Module: "rows", Op: "Temper", Threads: 256, Grid: perValue, Uses: "Out = n, Rows",
+		Doc:    "x · (1 + beta · ln(1 + ⌊(position + offset) / period⌋)) of the row; dst may be x",
+		Params: []Param{ptr("dst", "float32 (rows, n)"), ptr("x", "float32 (rows, n)"), ptr("positions", "int32 (rows)"), num("n", "values of a row"), float("beta", ""), num("period", ""), num("offset", "")}},
+	{Name: "head_cut", Module: "rows", Op: "HeadCut", Threads: 256, Grid: perValue, Uses: "Out = n, Rows",
+		Doc:    "values from up to from + count of each head of x",
+		Params: []Param{ptr("dst", "float32 (rows, n)"), ptr("x", "float32 (rows, n/count·width)"), num("n", "values of a row of dst"), num("width", "of a head of x"), num("from", ""), num("count", "values of a head of dst")}},
+	{Name: "head_join", Module: "rows", Op: "HeadJoin", Threads: 256, Grid: perValue, Uses: "Out = n, Rows",
+		Doc:    "the heads of x, each with that of y behind it",
+		Params: []Param{ptr("dst", "float32 (rows, n)"), ptr("x", "float32 (rows, heads, a)"), ptr("y", "float32 (rows, heads, b)"), num("n", "values of a row of dst"), num("a", ""), num("b", "")}},
 	{Name: "weigh", Module: "rows", Op: "Weigh", Threads: 256, Grid: perValue, Uses: "Out = n, Rows",
 		Doc: "x · sigmoid(weight of the row); dst may be x", Params: []Param{ptr("dst", "float32 (rows, n)"), ptr("x", "float32 (rows, n)"), ptr("weight", "float32 (rows)"), num("n", "values of a row")}},
 	{Name: "take", Module: "rows", Op: "Take", Threads: 256, Grid: perValue, Uses: "Out = n, Rows = want",
@@ -75,6 +89,14 @@ var rowKernels = []Kernel{
 		Doc: "the experts of every row, likeliest first, and their weights, as kernels.Experts chooses",
 		Params: []Param{ptr("chosen", "int32 (rows, used)"), ptr("weight", "float32 (rows, used)"), ptr("router", "float32 (rows, experts)"), num("experts", "≤ 1024"), num("used", "≤ experts"),
 			num("renormalise", "0 or 1"), num("sparse_mixer", "0 or 1"), float("jitter", "")}},
+	{Name: "experts_route", Module: "experts", Op: "Experts", Threads: 32, Grid: perRow, Uses: "Rows",
+		Doc: "experts_choose for routings that are not plain, as matmul.Routing has them",
+		Params: []Param{ptr("chosen", "int32 (rows, used)"), ptr("weight", "float32 (rows, used)"), ptr("by", "float32 (rows, used), optional: gets the weights, and weight ones"), ptr("router", "float32 (rows, experts)"),
+			ptr("bias", "float32 (experts), optional"), ptr("factors", "float32 (experts), optional"), num("experts", "≤ 1024"), num("used", "≤ experts"), num("sigmoids", "0 or 1"),
+			num("groups", "≤ 64"), num("used_groups", "≤ groups"), num("group_max", "0 or 1"), num("renormalise", "0 or 1"), float("scale", "0: none")}},
+	{Name: "experts_inputs", Module: "experts", Op: "Experts", Threads: 256, Grid: perValue, Uses: "Out = n, Rows = slots",
+		Doc:    "row s/used of x by number s of by",
+		Params: []Param{ptr("dst", "float32 (slots, n)"), ptr("x", "float32 (slots/used, n)"), ptr("by", "float32 (slots)"), num("n", "values of a row"), num("used", "")}},
 	{Name: "experts_combine", Module: "experts", Op: "Experts", Threads: 256, Grid: perValue, Uses: "Out = n, Rows",
 		Doc:    "Σ weight · y over a row's slots",
 		Params: []Param{ptr("dst", "float32 (rows, n)"), ptr("y", "float32 (rows, used, n)"), ptr("weight", "float32 (rows, used)"), num("n", "values of a row"), num("used", "")}},
@@ -101,8 +123,8 @@ func weightKernels() []Kernel {
 				Doc:    "row ids[r] of w as floats, exactly what the CPU decodes; ids are not checked",
 				Params: []Param{ptr("dst", "float32 (rows, n)"), ptr("w", t.String()+" (vocab, n)"), ptr("ids", "int32 (rows)"), num("n", "whole blocks")}},
 			Kernel{Name: Name("expert_gemv", t), Module: "experts", Op: "Experts", Threads: 128, Grid: weightRows, Uses: "Out, Rows = slots",
-				Doc:    "slot s, which is row s/per of x, through matrix chosen[s] of w. per is used for gate and up, 1 for down",
-				Params: []Param{ptr("dst", "float32 (slots, out)"), ptr("w", t.String()+" (experts, out, in)"), ptr("x", "activations as gemv's of that type, (slots/per, in)"), ptr("bias", "float32 (experts, out), optional"), ptr("chosen", "int32 (slots)"), num("out", ""), num("in", "whole blocks"), num("per", "")}},
+				Doc:    "slot s, which is row s/per of x, through matrix chosen[s] of w. per is used for gate and up, 1 for down. Without chosen: slot s, which is row s of x, through matrix s%per",
+				Params: []Param{ptr("dst", "float32 (slots, out)"), ptr("w", t.String()+" (experts, out, in)"), ptr("x", "activations as gemv's of that type, (slots/per, in)"), ptr("bias", "float32 (experts, out), optional"), ptr("chosen", "int32 (slots), optional"), num("out", ""), num("in", "whole blocks"), num("per", "")}},
 			Kernel{Name: Name("gemm", t), Module: "gemm", Op: "Linear", Threads: 128, Grid: tiles, Uses: "Out, Rows",
 				Doc:    "x · wᵀ + bias + residual on tensor cores in bf16, for many rows; dst may be residual. x is float32 whatever the type",
 				Params: []Param{ptr("dst", "float32 (rows, out)"), ptr("w", w), ptr("x", "float32 (rows, in)"), ptr("bias", "float32 (out), optional"), ptr("residual", "float32 (rows, out), optional"), num("out", ""), num("in", "whole blocks"), num("rows", "")}})
@@ -146,6 +168,22 @@ func GroupName(t quant.Type, headDim, group int) string {
 	return Name("attend_group", t) + "_" + strconv.Itoa(headDim)
 }
 
+// Heads that attend_T and attend_wide_T have registers for.
+const (
+	maxHead = 256
+	MaxHead = 512
+
+	MaxSidedHead = maxHead // of attend_sides_T
+)
+
+// AttendName returns the kernel for any rows with heads of headDim, at most MaxHead.
+func AttendName(t quant.Type, headDim int) string {
+	if headDim > maxHead {
+		return Name("attend_wide", t)
+	}
+	return Name("attend", t)
+}
+
 // attentionKernels are the kernels that write and read KV caches.
 func attentionKernels() []Kernel {
 	var ks []Kernel
@@ -156,12 +194,18 @@ func attentionKernels() []Kernel {
 			Kernel{Name: Name("kv_put", t), Module: "attention", Op: "Attention", Threads: 256, Grid: perValue, Uses: "Out = kv_heads·head_dim, Rows",
 				Doc: "stores keys and values at their slots of one layer of a cache laid out as kernels.KV; slot is block · block_size + place; head_dim is whole blocks",
 				Params: []Param{cache, ptr("k", "float32 (rows, kv_heads, head_dim)"), ptr("v", "float32 (rows, kv_heads, head_dim)"),
-					ptr("slots", "int32 (rows), below 0: nothing is stored"), num("kv_heads", ""), num("head_dim", ""), num("block_size", "")}},
-			Kernel{Name: Name("attend", t), Module: "attention", Op: "Attention", Threads: 128, Grid: perSplit, Uses: "Heads, Rows, Splits",
-				Doc: "each head's softmax over tokens [max(0, end − window), end) of its row's sequence, cut into grid.z parts; attend_combine finishes. Decode and prefill, where there is no kernel for either",
-				Params: slices.Concat([]Param{ptr("part", "float32 (rows, heads, splits, head_dim + 2), scratch"), ptr("q", "float32 (rows, heads, head_dim)"), cache}, rows,
-					[]Param{num("table_len", ""), num("heads", ""), num("kv_heads", "divides heads"), num("head_dim", "≤ 256"), num("block_size", ""), num("window", "0: none"),
-						float("scale", "of the scores"), float("softcap", "0: none")})})
+					ptr("slots", "int32 (rows), below 0: nothing is stored"), num("kv_heads", ""), num("head_dim", ""), num("block_size", "")}})
+		attend := Kernel{Name: Name("attend", t), Module: "attention", Op: "Attention", Threads: 128, Grid: perSplit, Uses: "Heads, Rows, Splits",
+			Doc: "each head's softmax over tokens [max(0, end − window), end) of its row's sequence, cut into grid.z parts; attend_combine finishes. Decode and prefill, where there is no kernel for either",
+			Params: slices.Concat([]Param{ptr("part", "float32 (rows, heads, splits, head_dim + 2), scratch"), ptr("q", "float32 (rows, heads, head_dim)"), cache}, rows,
+				[]Param{num("table_len", ""), num("heads", ""), num("kv_heads", "divides heads"), num("head_dim", "≤ 256"), num("block_size", ""), num("window", "0: none, below 0: runs of −window tokens"),
+					float("scale", "of the scores"), float("softcap", "0: none")})}
+		wide := attend
+		wide.Name, wide.Doc = AttendName(t, MaxHead), "attend for heads of up to "+strconv.Itoa(MaxHead)
+		sides := attend
+		sides.Name, sides.Doc = Name("attend_sides", t), "attend for a window to both sides, half each, or slopes, which count from a row's own position"
+		sides.Params = slices.Insert(slices.Clone(attend.Params), 6, ptr("positions", "int32 (rows)"), ptr("slopes", "float32 (heads), optional"))
+		ks = append(ks, attend, wide, sides)
 		for _, n := range PrefillHeads {
 			name := PrefillName(t, n)
 			if name == "" {
@@ -176,19 +220,20 @@ func attentionKernels() []Kernel {
 					Doc: "attend_* and attend_combine on tensor cores, for heads of " + strconv.Itoa(n) + ", up to eight to a key head; dst may be q",
 					Params: slices.Concat([]Param{ptr("dst", "float32 (rows, heads, head_dim)"), ptr("part", "float32 (rows, heads, splits, head_dim + 2), scratch of more than one split"),
 						ptr("arrived", "int32 (rows, kv_heads), zeros before and after"), ptr("q", "float32 (rows, heads, head_dim)"), cache}, rows,
-						[]Param{ptr("sinks", "float32 (heads), optional"), num("table_len", ""), num("heads", ""), num("kv_heads", "divides heads"), num("block_size", ""), num("window", "0: none"), float("scale", "of the scores"), float("softcap", "0: none")})})
+						[]Param{ptr("sinks", "float32 (heads), optional"), num("table_len", ""), num("heads", ""), num("kv_heads", "divides heads"), num("block_size", ""), num("window", "0: none, below 0: runs of −window tokens"), float("scale", "of the scores"), float("softcap", "0: none")})})
 			}
 			ks = append(ks, Kernel{Name: name, Module: Name("attention", t), Op: "Attention", Threads: threads, Grid: perTile, Uses: "Heads, Rows",
 				Doc: "attend_* and attend_combine on tensor cores, for heads of " + strconv.Itoa(n) + " and rows that are many of few sequences, those of one side by side; dst may be q. table_len · block_size and tokens · 2 · kv_heads of the layer fit an int32",
 				Params: slices.Concat([]Param{ptr("dst", "float32 (rows, heads, head_dim)"), ptr("q", "float32 (rows, heads, head_dim)"), cache}, rows,
-					[]Param{ptr("sinks", "float32 (heads), optional"), num("table_len", ""), num("rows", ""), num("heads", ""), num("kv_heads", "divides heads"), num("block_size", ""), num("window", "0: none"),
+					[]Param{ptr("sinks", "float32 (heads), optional"), num("table_len", ""), num("rows", ""), num("heads", ""), num("kv_heads", "divides heads"), num("block_size", ""), num("window", "0: none, below 0: runs of −window tokens"),
 						float("scale", "of the scores"), float("softcap", "0: none")})})
 		}
 	}
-	return append(ks, Kernel{Name: "attend_combine", Module: "attention", Op: "Attention", Threads: 128, Grid: perHead, Uses: "Heads, Rows",
-		Doc: "puts the parts of attend_* together; always the launch after it",
+	return append(ks, Kernel{Name: "attend_combine", Module: "attention", Op: "Attention, LatentAttention", Threads: 128, Uses: "Heads, Rows, Out = head_dim",
+		Grid: func(d Dims) [3]int { return [3]int{d.Heads, d.Rows, max(1, ceil(d.Out, maxHead))} },
+		Doc:  "puts the parts of attend_* together; always the launch after it",
 		Params: []Param{ptr("dst", "float32 (rows, heads, head_dim)"), ptr("part", "float32 (rows, heads, splits, head_dim + 2)"), ptr("sinks", "float32 (heads), optional"),
-			num("heads", ""), num("head_dim", "≤ 256"), num("splits", "")}})
+			num("heads", ""), num("head_dim", ""), num("splits", "")}})
 }
 
 // perTile is a grid of one block for 64 rows of a head.

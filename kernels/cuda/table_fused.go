@@ -28,6 +28,9 @@ const MaxUsed = 64
 // ExpertRoom is how many pairs of numbers experts_down has room for.
 const ExpertRoom = 512
 
+// MaxExperts is among how many experts the kernels choose.
+const MaxExperts = 1024
+
 // ExpertsHeld returns the bytes of dynamic shared memory the kernels ExpertsName
 // gives need, for a row of in activations: "gated" holds one, "down" one of every
 // expert used.

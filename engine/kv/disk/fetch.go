@@ -364,7 +364,7 @@ func (s *Store) failed(err error) {
 // watched calls f, which reads. Where it takes too long all fetches end, and none begins until f is
 // back.
 func (s *Store) watched(f func()) {
-	late := time.AfterFunc(patience, func() {
+	late := time.AfterFunc(s.o.Patience, func() {
 		s.mu.Lock()
 		s.stalled++
 		ended := s.endAll()

@@ -19,7 +19,8 @@ type Options struct {
 	Size int64  // bytes of all files
 	Log  *slog.Logger
 
-	FS FS // nil is OS
+	Patience time.Duration // a read that takes longer is not waited for; 0 is half a second
+	FS       FS            // nil is OS
 }
 
 // A Store is a folder of blocks. It is safe for concurrent use.
@@ -64,12 +65,11 @@ type Stats struct {
 
 const (
 	readers  = 4
-	patience = 500 * time.Millisecond // a read that takes longer is not waited for
-	farewell = 5 * time.Second        // Close waits no longer for writes
-	backlog  = 64 << 20               // bytes that may wait to be written
-	mostSkip = 1024                   // writes left out after failures, at most
-	shares   = 16                     // the folder is read again when a share of its size was written
-	unit     = 4096                   // bytes that files are counted in
+	farewell = 5 * time.Second // Close waits no longer for writes
+	backlog  = 64 << 20        // bytes that may wait to be written
+	mostSkip = 1024            // writes left out after failures, at most
+	shares   = 16              // the folder is read again when a share of its size was written
+	unit     = 4096            // bytes that files are counted in
 )
 
 // Faults that are logged once.
@@ -84,6 +84,7 @@ const (
 // Open opens the Store of a folder. What keeps it from being used is logged, and all is a
 // miss then.
 func Open(o Options) *Store {
+	o.Patience = cmp.Or(o.Patience, 500*time.Millisecond)
 	if o.FS == nil {
 		o.FS = OS{}
 	}

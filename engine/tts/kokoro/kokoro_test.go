@@ -289,7 +289,7 @@ func TestNewErrors(t *testing.T) {
 	// Every tensor is needed and must have its shape.
 	i := 0
 	for missing := range full.All() {
-		if i++; i%7 != 0 {
+		if i++; i%13 != 0 {
 			continue // a sample is enough
 		}
 		var without, bent weights.Set
@@ -351,14 +351,16 @@ func TestDamagedWeights(t *testing.T) {
 	}
 	i, caught := 0, 0
 	for x := range full.All() {
-		for _, v := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
-			_, err := New(damaged(x, v), config, nil)
-			unused := strings.HasPrefix(x.Name, "bert.pooler.")
-			if !unused && (!errors.Is(err, weights.ErrFormat) || !strings.Contains(err.Error(), x.Name)) {
-				t.Errorf("%s with %v: %v, want it refused by name", x.Name, v, err)
-			}
+		v := float32(math.NaN())
+		if i++; i%2 == 0 {
+			v = float32(math.Inf(-1))
 		}
-		if i++; i%5 != 0 {
+		_, err := New(damaged(x, v), config, nil)
+		unused := strings.HasPrefix(x.Name, "bert.pooler.")
+		if !unused && (!errors.Is(err, weights.ErrFormat) || !strings.Contains(err.Error(), x.Name)) {
+			t.Errorf("%s with %v: %v, want it refused by name", x.Name, v, err)
+		}
+		if i%13 != 0 {
 			continue // a sample is enough
 		}
 		m, err := New(damaged(x, 1e38), config, newThreads(t, 1))

@@ -131,11 +131,7 @@ func (l *Language) word(word string) string {
 		return said
 	}
 	if len(word) > longestWord {
-		k := longestWord
-		for !utf8.RuneStart(word[k]) {
-			k--
-		}
-		return l.word(word[:k]) + l.word(word[k:])
+		return l.inParts(word)
 	}
 	if l.derived != nil {
 		if said := l.derived(l, word); said != "" {
@@ -151,6 +147,20 @@ func (l *Language) word(word string) string {
 		said = l.second(l, said)
 	}
 	return said
+}
+
+// inParts returns the sounds of a word that is too long to look at at once.
+func (l *Language) inParts(word string) string {
+	var b strings.Builder
+	for len(word) > longestWord {
+		k := longestWord
+		for !utf8.RuneStart(word[k]) {
+			k--
+		}
+		b.WriteString(l.word(word[:k]))
+		word = word[k:]
+	}
+	return b.String() + l.word(word)
 }
 
 // folds are letters that are no letter with a mark.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -203,17 +204,28 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// Words of any length are read in time linear in it.
+// Words of any length are read with memory, and so in time, linear in it.
 func TestLongWords(t *testing.T) {
+	read := func(l *lang.Language, text string) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		tokens, err := l.Read(t.Context(), text, lang.Reading{})
+		runtime.ReadMemStats(&after)
+		if err != nil && !errors.Is(err, lang.ErrScript) {
+			t.Fatal(err)
+		}
+		check(t, text, tokens)
+		return after.TotalAlloc - before.TotalAlloc
+	}
 	for _, e := range lang.Languages {
 		l := e.Open()
+		read(l, "a 1") // what is made once
 		for _, piece := range []string{"a", "b", "é", "1", "-", "'", "1.", "(", "ña", "I", "क", "क्", "कं", "ज्ञा"} {
-			text := strings.Repeat(piece, 100_000/len(piece))
-			tokens, err := l.Read(t.Context(), text, lang.Reading{})
-			if err != nil && !errors.Is(err, lang.ErrScript) {
-				t.Fatal(err)
+			quarter := read(l, strings.Repeat(piece, 5000/len(piece)))
+			whole := read(l, strings.Repeat(piece, 20_000/len(piece)))
+			if whole > 6*quarter+1<<18 {
+				t.Errorf("%s: 20 KB of %q took %d bytes, 5 KB took %d", l.Code, piece, whole, quarter)
 			}
-			check(t, text, tokens)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func drawn(t *testing.T, f *wire.Format, g *grammar.Grammar, special []string, o
 	var events, longer []wire.Event
 	piece := []byte{}
 	x *= 0x9E3779B97F4A7C15
-	mask := make([]uint32, (256+len(special)+1+31)/32)
+	var next choice
 	for {
 		x ^= x << 13
 		x ^= x >> 7
@@ -158,18 +158,7 @@ func drawn(t *testing.T, f *wire.Format, g *grammar.Grammar, special []string, o
 		if s.MayEnd() && x%4 == 0 {
 			break
 		}
-		if err := s.Mask(mask); err != nil {
-			t.Fatal(err)
-		}
-		var allowed, ends []int32
-		for id := range int32(256 + len(special)) {
-			if mask[id/32]>>(id%32)&1 != 0 {
-				allowed = append(allowed, id)
-				if id > 255 || strings.ContainsRune("</|>[]{}\"", rune(id)) {
-					ends = append(ends, id)
-				}
-			}
-		}
+		allowed, ends := next.of(t, s, 256+len(special), "</|>[]{}\"")
 		if len(allowed) == 0 {
 			if !s.MayEnd() {
 				t.Fatalf("%s: nothing may follow %q", f.Name, text)

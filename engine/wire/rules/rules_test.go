@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -220,6 +221,37 @@ func TestWalks(t *testing.T) {
 	}
 }
 
+// A choice is what may come next: bytes and the special tokens behind them.
+type choice struct {
+	mask            []uint32
+	allowed, likely []int32
+}
+
+// of returns what s allows of n tokens, and those of them that are special or in preferred.
+func (c *choice) of(t *testing.T, s *grammar.State, n int, preferred string) (allowed, likely []int32) {
+	t.Helper()
+	if c.mask == nil {
+		c.mask = make([]uint32, (n+1+31)/32)
+	}
+	if err := s.Mask(c.mask); err != nil {
+		t.Fatal(err)
+	}
+	c.allowed, c.likely = c.allowed[:0], c.likely[:0]
+	for k, word := range c.mask {
+		for ; word != 0; word &= word - 1 {
+			id := int32(k*32 + bits.TrailingZeros32(word))
+			if int(id) >= n {
+				break
+			}
+			c.allowed = append(c.allowed, id)
+			if id > 255 || strings.IndexByte(preferred, byte(id)) >= 0 {
+				c.likely = append(c.likely, id)
+			}
+		}
+	}
+	return c.allowed, c.likely
+}
+
 // walk is one reply; it reports whether it came to an end.
 func walk(t *testing.T, f *wire.Format, g *grammar.Grammar, special []string, tools []wire.Tool, x uint64) bool {
 	t.Helper()
@@ -232,24 +264,13 @@ func walk(t *testing.T, f *wire.Format, g *grammar.Grammar, special []string, to
 	var text string
 	var events []wire.Event
 	x *= 0x9E3779B97F4A7C15
+	var next choice
 	for !(s.MayEnd() && text != "") {
 		if len(text) > 2000 {
 			return false
 		}
-		mask := make([]uint32, (256+len(special)+1+31)/32)
-		if err := s.Mask(mask); err != nil {
-			t.Fatal(err)
-		}
 		// Rather what ends strings, and letters, than any byte.
-		var allowed, likely []int32
-		for id := range int32(256 + len(special)) {
-			if mask[id/32]>>(id%32)&1 != 0 {
-				allowed = append(allowed, id)
-				if id > 255 || strings.ContainsRune("\"<}`abcde", rune(id)) {
-					likely = append(likely, id)
-				}
-			}
-		}
+		allowed, likely := next.of(t, s, 256+len(special), "\"<}`abcde")
 		if len(allowed) == 0 {
 			t.Fatalf("%s: nothing may follow %q", f.Name, text)
 		}

@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -104,6 +105,32 @@ func (a api) slots(c *server.Call) error {
 	out := make([]slot, n)
 	for i := range out {
 		out[i] = slot{ID: i, Context: m.info.ContextLength, Processing: i < m.stats.Running}
+	}
+	return a.WriteJSON(c, 200, out)
+}
+
+// adapters answers GET /lora-adapters: those of a model, of which the one it is called with counts.
+func (a api) adapters(c *server.Call) error {
+	m, err := a.Options.Engine.Find(c.R.URL.Query().Get("model"), engine.KindChat, engine.KindCompletion)
+	if err != nil {
+		return err
+	}
+	type adapter struct {
+		ID    int     `json:"id"`
+		Path  string  `json:"path"`
+		Scale float64 `json:"scale"`
+		Model string  `json:"model"` // what requests call it
+	}
+	out := []adapter{}
+	for _, i := range a.Options.Engine.Models() {
+		if i.Base == "" || i.Base != cmp.Or(m.Base, m.ID) {
+			continue
+		}
+		one := adapter{ID: len(out), Path: i.Adapter, Model: i.ID}
+		if i.ID == m.ID {
+			one.Scale = 1
+		}
+		out = append(out, one)
 	}
 	return a.WriteJSON(c, 200, out)
 }

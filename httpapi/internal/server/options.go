@@ -94,7 +94,7 @@ type Options struct {
 	TempFiles         int64 // bytes of uploads and of sound to be answered in one piece, of all requests together
 	SpeechChars       int   // characters of a text to be spoken
 	MaxN              int   // largest n
-	MaxBestOf         int   // largest best_of; 0 means 16
+	MaxBestOf         int   // largest best_of, at least MaxN; 0 means 16
 	MaxLogprobs       int   // largest logprobs of /v1/completions, at most MostLogprobs
 	DefaultMaxTokens  int   // of a chat reply that sets no limit and whose model sets none; 0 means the rest of the context
 	CompletionsTokens int   // max_tokens of /v1/completions when absent
@@ -260,6 +260,7 @@ func (o *Options) fill() error {
 	}); err != nil {
 		return err
 	}
+	o.MaxBestOf = max(o.MaxBestOf, o.MaxN)
 	o.ReasoningField = cmp.Or(o.ReasoningField, ReasoningContent)
 	if !slices.Contains(ReasoningFields(), string(o.ReasoningField)) {
 		return fmt.Errorf("httpapi: reasoning field is %q, none of %s", o.ReasoningField, strings.Join(ReasoningFields(), ", "))

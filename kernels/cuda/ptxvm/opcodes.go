@@ -24,6 +24,7 @@ var opcodes = map[string]opcode{
 	"rsqrt": {"approx", 2, arithmetic1(nil, func(a float64) float64 { return 1 / math.Sqrt(a) })},
 	"rcp":   {"rn approx", 2, arithmetic1(nil, func(a float64) float64 { return 1 / a })},
 	"ex2":   {"approx", 2, arithmetic1(nil, math.Exp2)},
+	"lg2":   {"approx", 2, arithmetic1(nil, math.Log2)},
 	"dp4a":  {"", 4, dot4},
 	"mma":   {"sync aligned m16n8k16 m16n8k32 row col bf16", 4, product},
 	"copysign": {"", 3, func(c *call) (run, error) {

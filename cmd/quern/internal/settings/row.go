@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"quern/engine/hub"
 )
@@ -177,16 +178,27 @@ func below(dir, name string) (string, error) {
 func IsHub(path string) bool { return strings.HasPrefix(path, hub.Prefix) }
 
 // typ is the type of the field that the row's key names, nil without a key.
-func (r *row) typ() reflect.Type {
-	if r.key == "" {
-		return nil
+func (r *row) typ() reflect.Type { return types()[r.key] }
+
+// types are those of the fields that keys name. Every command asks for all of them, for the
+// help of its flags.
+var types = sync.OnceValue(func() map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for _, r := range table() {
+		if r.key != "" {
+			out[r.key] = typeOf(r.key)
+		}
 	}
+	return out
+})
+
+func typeOf(key string) reflect.Type {
 	t := reflect.TypeFor[Settings]()
-	for name := range strings.SplitSeq(r.key, ".") {
+	for name := range strings.SplitSeq(key, ".") {
 		name, entry := strings.CutSuffix(name, "[]")
 		i, ok := fields(t)[name]
 		if !ok {
-			panic(fmt.Sprintf("quern: the table has the key %s, and the settings have not", r.key))
+			panic(fmt.Sprintf("quern: the table has the key %s, and the settings have not", key))
 		}
 		t = t.Field(i).Type
 		switch {
@@ -215,7 +227,7 @@ func field(s *Settings, key string) reflect.Value {
 	v := reflect.ValueOf(s).Elem()
 	key = strings.Replace(key, "models[].", "model_defaults.", 1)
 	for name := range strings.SplitSeq(key, ".") {
-		v = v.Field(fields(v.Type())[name]) // typ asks whether there is one
+		v = v.Field(fields(v.Type())[name]) // typeOf asks whether there is one
 	}
 	return v
 }

@@ -168,8 +168,12 @@ func (x *FS) ReadDir(name string) (list []fs.DirEntry, err error) {
 			return errNoFile
 		}
 		for name := range x.files {
-			if path.Dir(name) == dir {
-				list = append(list, entry{name: path.Base(name)})
+			in, at := ".", strings.LastIndexByte(name, '/')
+			if at >= 0 {
+				in = name[:max(at, 1)]
+			}
+			if in == dir {
+				list = append(list, entry{name: name[at+1:]})
 			}
 		}
 		return nil

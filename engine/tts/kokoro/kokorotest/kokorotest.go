@@ -33,6 +33,10 @@ var widths = []struct {
 // 0.7 s that random weights make of it. The same arguments give the same weights.
 func Published(tiny *weights.Set, brisk bool) (*weights.Set, error) {
 	rng := rand.New(rand.NewPCG(1, 2))
+	var normal [65537]float32 // as 82 M draws would take seconds; a prime, so no two rows are the same
+	for i := range normal {
+		normal[i] = float32(rng.NormFloat64())
+	}
 	var set weights.Set
 	for x := range tiny.All() {
 		var side map[int]int
@@ -58,17 +62,23 @@ func Published(tiny *weights.Set, brisk bool) (*weights.Set, error) {
 				fan *= d
 			}
 		}
+		scale, one := float32(1/math.Sqrt(float64(fan))), float32(1)
+		if len(x.Shape) == 1 {
+			scale, one = 0.1*scale, 0.1
+		}
 		w := make([]float32, n)
-		for i := range w {
-			w[i] = float32(rng.NormFloat64() / math.Sqrt(float64(fan)))
-			if strings.HasSuffix(x.Name, "weight_g") || strings.Contains(x.Name, "alpha") || strings.HasSuffix(x.Name, "LayerNorm.weight") {
-				w[i] = 1
-			}
-			if len(x.Shape) == 1 {
-				w[i] *= 0.1
-			}
-			if brisk && x.Name == "predictor.duration_proj.linear_layer.bias" {
-				w[i] = -3 // of a sigmoid: fifty of them make the frames of a symbol
+		switch {
+		case brisk && x.Name == "predictor.duration_proj.linear_layer.bias":
+			fill(w, -3) // of a sigmoid: fifty of them make the frames of a symbol
+		case strings.HasSuffix(x.Name, "weight_g") || strings.Contains(x.Name, "alpha") || strings.HasSuffix(x.Name, "LayerNorm.weight"):
+			fill(w, one)
+		default:
+			at := rng.IntN(len(normal))
+			for i := range w {
+				w[i] = normal[at] * scale
+				if at++; at == len(normal) {
+					at = 0
+				}
 			}
 		}
 		y.Data = quant.Floats(w)
@@ -77,4 +87,10 @@ func Published(tiny *weights.Set, brisk bool) (*weights.Set, error) {
 		}
 	}
 	return &set, nil
+}
+
+func fill(w []float32, v float32) {
+	for i := range w {
+		w[i] = v
+	}
 }
