@@ -17,7 +17,9 @@
 package lang
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -52,17 +54,34 @@ type Language struct {
 	*vocabulary
 }
 
+// An Entry is a language by its code, which Open makes when it is first asked for.
+type Entry struct {
+	Code string
+	Open func() *Language
+}
+
 // Languages are those that can be read.
-var Languages = []*Language{spanish, italian, portuguese, french, hindi}
+var Languages = []Entry{
+	{"es", sync.OnceValue(spanish)},
+	{"it", sync.OnceValue(italian)},
+	{"pt-br", sync.OnceValue(portuguese)},
+	{"fr", sync.OnceValue(french)},
+	{"hi", sync.OnceValue(hindi)},
+}
 
 // Find returns the language of a code, or nil.
 func Find(code string) *Language {
 	for _, l := range Languages {
 		if l.Code == code {
-			return l
+			return l.Open()
 		}
 	}
 	return nil
+}
+
+// known reports whether there is a language of a code.
+func known(code string) bool {
+	return slices.ContainsFunc(Languages, func(l Entry) bool { return l.Code == code })
 }
 
 // codes are the languages' names for programs: ISO 639 with a region, and the letters of
@@ -78,7 +97,7 @@ func Code(tag string) (string, bool) {
 		if c, ok := codes[t]; ok {
 			t = c
 		}
-		if t == "en-us" || t == "en-gb" || Find(t) != nil {
+		if t == "en-us" || t == "en-gb" || known(t) {
 			return t, true
 		}
 		if t == "pt-pt" {
