@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"quern/bench/fixtures"
 	"quern/codecs"
 	"quern/codecs/internal/audiotest"
 )
@@ -17,7 +18,7 @@ import (
 // process bounds what any one of them took.
 func TestHostile(t *testing.T) {
 	variants := 10
-	if audiotest.Whole {
+	if fixtures.Whole {
 		variants = 60
 	}
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The README's test command, then those tests whole that take a sample of their cases there.
+# Whole those tests that take a sample of their cases in a plain go test; then that, the README's command.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-go test ./...
 QUERN_TEST_WHOLE=1 go test -run '^Test(Random.*|DraftsChangeNothing|TimesChangeNothing|RealVocabularies|Fixtures|Mutated|Distributions)$' \
   ./engine/{sched,grammar,wire,onnx,sample}
+go test ./...

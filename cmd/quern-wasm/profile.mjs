@@ -21,11 +21,20 @@ Promise.withResolvers ??= () => {
   return Object.assign(made, { promise: new Promise((resolve, reject) => Object.assign(made, { resolve, reject })) })
 }
 const type = (name) => ({ headers: { 'Content-Type': name.endsWith('.wasm') ? 'application/wasm' : 'application/octet-stream' } })
+// The origin's folder has a model that was fetched before.
+const bytes = readFileSync(join(folder, 'quern-tiny.gguf'))
+const file = {
+  kind: 'file',
+  getFile: async () => ({ size: bytes.length, lastModified: 0 }),
+  createSyncAccessHandle: async () => ({ getSize: () => bytes.length, read: (into, { at }) => bytes.copy(into, 0, at, at + into.length), close() {} }),
+}
+const kept = (entries) => ({ kind: 'directory', entries: async function* () { yield* Object.entries(entries) }, getDirectoryHandle: async (name) => entries[name] })
+const origin = kept({ quern: kept({ url: kept({ 'models.example': kept({ 'small.gguf': file }) }) }) })
 const browser = {
   name: '', location: 'http://localhost/engine/worker.js', onmessage: null, postMessage() {},
-  navigator: { locks: { request: (_, f) => f() }, storage: { getDirectory: () => Promise.reject(new Error('none')) } },
-  fetch: async (name) => new Response(readFileSync(join(folder, name)), type(name)),
-  console: { ...console, warn() {} },
+  navigator: { locks: { request: (_, options, f) => f({}) }, storage: { getDirectory: async () => origin } },
+  fetch: async (name) => name === 'rest.wasm' ? new Promise(() => {}) : new Response(readFileSync(join(folder, name)), type(name)), // there is no rest yet
+  console,
 }
 for (const [name, value] of Object.entries(browser)) Object.defineProperty(globalThis, name, { value, writable: true })
 runInThisContext(readFileSync(join(folder, 'worker.js'), 'utf8'))
@@ -33,6 +42,7 @@ runInThisContext(readFileSync(join(folder, 'worker.js'), 'utf8'))
 const { port1: service, port2 } = new MessageChannel()
 await globalThis.onmessage({ data: { do: 'connect' }, ports: [port2] })
 
+// ask returns the text of an answer.
 async function ask(method, path, body) {
   const { port1, port2 } = new MessageChannel(), stream = body && new Response(JSON.stringify(body)).body
   const answered = new Promise((resolve) => { port1.onmessage = ({ data }) => resolve(data) })
@@ -40,9 +50,10 @@ async function ask(method, path, body) {
   const answer = await answered
   const text = await new Response(answer.body).text()
   if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.down ?? answer.failed ?? text}`)
+  return text
 }
 
-await ask('GET', '/v1/models')
+if (!(await ask('GET', '/v1/models')).includes('small')) throw new Error('the model that was kept is not served')
 const messages = [{ role: 'user', content: 'Hi' }]
 await ask('POST', '/v1/chat/completions', { model: 'quern-tiny', stream: true, temperature: 0, messages })
 messages.push({ role: 'assistant', content: 'Hello!' }, { role: 'user', content: 'What is the capital of France?\nSay it in "one" word: 1 2 3, naïve.' })

@@ -18,7 +18,7 @@ import (
 	"quern/codecs/mp3"
 )
 
-const fixtures = "../../../shared/fixtures/audio"
+const sounds = "../../../shared/sounds/audio"
 
 // decode reads all of data.
 func decode(data []byte) (x []float32, rate, channels int, err error) {
@@ -108,7 +108,7 @@ func TestGolden(t *testing.T) {
 }
 
 func TestFixtures(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(fixtures, "*.mp3"))
+	files, _ := filepath.Glob(filepath.Join(sounds, "*.mp3"))
 	if len(files) == 0 {
 		t.Skip("no fixtures")
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/codecs/internal/audiotest"
 	"quern/codecs/mp3"
 )
@@ -114,7 +115,7 @@ func TestEvery(t *testing.T) {
 				kbps = mpeg1
 			}
 			for i, k := range kbps {
-				if !audiotest.Whole && i%4 != 0 {
+				if !fixtures.Whole && i%4 != 0 {
 					continue
 				}
 				name := fmt.Sprintf("%d Hz, %d channels, %d kbit/s", rate, channels, k)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/codecs"
 	"quern/engine/asr/audio"
 	"quern/engine/token"
@@ -22,7 +23,7 @@ import (
 // samples are nearly those of the original; elsewhere features are, by the root
 // mean square of their difference, of which 0.25 is 10 dB.
 func TestContainers(t *testing.T) {
-	if os.Getenv("QUERN_TEST_WHOLE") == "" {
+	if !fixtures.Whole {
 		t.Skip("QUERN_TEST_WHOLE is not set: it has ffmpeg encode eighteen files")
 	}
 	original := shared(t, "whisper/jfk.wav")

@@ -7,6 +7,7 @@ package chat
 import (
 	"encoding/json"
 	"regexp"
+	"sync"
 )
 
 // Roles a message may have. "developer" is accepted as RoleSystem and
@@ -47,7 +48,7 @@ const MaxTools = 128
 
 // ToolName matches the names that tools may have; MaxToolName is how long they are in most
 // dialects.
-var ToolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var ToolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`) })
 
 const MaxToolName = 64
 

@@ -1,5 +1,7 @@
 package cuda
 
+import "quern/kernels/cuda/driver"
+
 // assign gives every value of the part a buffer: the smallest free one that holds
 // it, else a new one. What a group reads or makes keeps its buffer to the group's
 // end, because a kernel's blocks write while others still read.
@@ -53,4 +55,19 @@ func (p *part) assign() {
 			}
 		}
 	}
+}
+
+// A constant is numbers that are no tensor's, on the device.
+type constant struct {
+	x  []float32
+	at driver.Ptr
+}
+
+// constant has x lie on the device when the part is placed; the address of none is 0.
+func (p *part) constant(x []float32) *constant {
+	c := &constant{x: x}
+	if x != nil {
+		p.lists = append(p.lists, c)
+	}
+	return c
 }

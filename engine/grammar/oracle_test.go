@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	. "quern/engine/grammar"
 )
 
@@ -188,7 +189,7 @@ func TestRandomGrammars(t *testing.T) {
 	trie, _ := small(t)
 	symbols := []string{"S", "A", "B", "C", "a", "b", "x", "word", "maybe", "S", "A", "ab"}
 	seeds := 60
-	if whole {
+	if fixtures.Whole {
 		seeds = 300
 	}
 	empty := 0

@@ -3,7 +3,6 @@ package grammar_test
 import (
 	"bytes"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -43,16 +42,13 @@ func real(t *testing.T, path string) Vocab {
 	return out
 }
 
-// whole asks for all cases, as .ci/steps/test.sh does; else some are run.
-var whole = os.Getenv("QUERN_TEST_WHOLE") != ""
-
 // TestRealVocabularies compares masks with Allows on published vocabularies.
 func TestRealVocabularies(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(fixtures.Path(t, "vocab"), "*.gguf"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !whole {
+	if !fixtures.Whole {
 		files = files[:min(3, len(files))]
 	}
 	for _, file := range files {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"quern/kernels/quant"
 )
@@ -128,10 +129,15 @@ func (k *kind) preferred() []string {
 }
 
 var (
-	ggmlType  = regexp.MustCompile(`(?i)(?:^|_)(I?Q[1-8](?:_[0-9A-Z]+)*|TQ[12]_0|BF16|FP?16|FP?32|MXFP4(?:_MOE)?|NVFP4)$`)
-	onnxType  = regexp.MustCompile(`(?i)[._](fp16|fp32|q[248]|q4f16|q8f16|u?int8|uint8f16|bnb4|quantized|O[1-4]|qu?int8(?:_[0-9a-z]+)*)$`)
-	shardName = regexp.MustCompile(`^(.*)-(\d{5})-of-(\d{5})$`)
+	ggmlType  = lazy(`(?i)(?:^|_)(I?Q[1-8](?:_[0-9A-Z]+)*|TQ[12]_0|BF16|FP?16|FP?32|MXFP4(?:_MOE)?|NVFP4)$`)
+	onnxType  = lazy(`(?i)[._](fp16|fp32|q[248]|q4f16|q8f16|u?int8|uint8f16|bnb4|quantized|O[1-4]|qu?int8(?:_[0-9a-z]+)*)$`)
+	shardName = lazy(`^(.*)-(\d{5})-of-(\d{5})$`)
 )
+
+// lazy compiles an expression when it is first used.
+func lazy(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
+}
 
 // ggmlLabel finds the quantisation in a file name without extension, in its
 // last part that is one: "Llama-3.2-1B-Q4_K_M", "x.q8_0", "a/UD-Q4_K_XL/b".
@@ -150,7 +156,7 @@ func lastType(base string) (rest, label string) {
 	end := len(base)
 	for end > 0 {
 		start := strings.LastIndexAny(base[:end], "-.") + 1
-		if m := ggmlType.FindStringSubmatchIndex(base[start:end]); m != nil {
+		if m := ggmlType().FindStringSubmatchIndex(base[start:end]); m != nil {
 			label = strings.ToUpper(base[start+m[2] : end])
 			rest = base[:start+m[2]]
 			if ud, ok := cutSuffixFold(rest, "UD-"); ok {
@@ -175,7 +181,7 @@ func cutSuffixFold(s, suffix string) (string, bool) {
 
 // onnxLabel knows the suffixes exporters give; a file without is F32.
 func onnxLabel(stem string) (rest, label string) {
-	if m := onnxType.FindStringSubmatchIndex(stem); m != nil {
+	if m := onnxType().FindStringSubmatchIndex(stem); m != nil {
 		label = strings.ToUpper(stem[m[2]:])
 		if label == "FP16" || label == "FP32" {
 			label = "F" + label[2:]
@@ -351,7 +357,7 @@ func (v *variant) narrow(p string, files []File) *variant {
 // shards there are, 0 when it is none.
 func shardStem(p string) (stem string, parts int) {
 	stem = strings.TrimSuffix(p, path.Ext(p))
-	m := shardName.FindStringSubmatch(stem)
+	m := shardName().FindStringSubmatch(stem)
 	if m == nil {
 		return stem, 0
 	}

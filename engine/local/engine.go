@@ -37,11 +37,13 @@ type Engine struct {
 	catalog *catalog.Catalog
 	models  *residency.Keeper
 
-	texts      *budget.Budget // of text in work
-	pronouncer speech.Reader  // unpacked when first asked for
-	planning   chan struct{}  // held by who works out what a model needs
-	caches     plans
+	texts    *budget.Budget // of text in work
+	planning chan struct{}  // held by who works out what a model needs
+	caches   plans
 }
+
+// pronouncer reads English. It is unpacked when first asked for, once for all engines.
+var pronouncer speech.Reader = sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })
 
 // builtinSampling lets stories vary while what the built-in model knows comes
 // out the same every time: a token needs 0.4 times the likeliest one's chance.
@@ -65,7 +67,7 @@ func New(o engine.Options) (_ *Engine, err error) {
 	o.LoadTimeout = cmp.Or(o.LoadTimeout, engine.DefaultLoadTimeout)
 	o.MemoryWait = cmp.Or(o.MemoryWait, engine.DefaultMemoryWait)
 	o.KeepAlive = cmp.Or(o.KeepAlive, engine.DefaultKeepAlive)
-	e := &Engine{o: o, log: o.Log, texts: lm.TextBudget(), planning: make(chan struct{}, 1), pronouncer: sync.OnceValues(func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) })}
+	e := &Engine{o: o, log: o.Log, texts: lm.TextBudget(), planning: make(chan struct{}, 1)}
 	if e.catalog, err = catalog.New(catalog.Options{Options: o, BuiltIn: builtIn, Kinds: files{}}); err != nil {
 		return nil, err
 	}
@@ -333,7 +335,7 @@ func (e *Engine) Phonemize(ctx context.Context, r engine.PhonemizeRequest) ([]en
 		return nil, err
 	}
 	defer s.Release()
-	reader, err := e.pronouncer()
+	reader, err := pronouncer()
 	if err != nil {
 		return nil, err
 	}

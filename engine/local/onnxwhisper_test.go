@@ -128,6 +128,9 @@ func whisperFolder(t *testing.T, s style) string {
 // TestONNXTranscribe holds transcripts of ONNX graphs against those of quern's
 // own Whisper with the same weights.
 func TestONNXTranscribe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("encodes four windows")
+	}
 	var models []engine.ModelOptions
 	styles := []style{{name: "merged", past: true, branch: true}, {name: "two graphs"}, {name: "no past", alone: true}}
 	for _, s := range styles {

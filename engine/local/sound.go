@@ -26,7 +26,7 @@ import (
 const soundMemory = 2
 
 func openFormant(_ context.Context, p *opening) (residency.Model, error) {
-	return withLexicon(p.n, speech.New(p.n.ID, tts.Formant(), p.pronouncer, p.o.VoiceAliases, residency.Admits(p.n), 0))
+	return withLexicon(p.n, speech.New(p.n.ID, tts.Formant(), pronouncer, p.o.VoiceAliases, residency.Admits(p.n), 0))
 }
 
 func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
@@ -34,7 +34,7 @@ func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 	if err := p.load.Room(ctx, soundMemory*about.SizeBytes); err != nil {
 		return nil, err
 	}
-	reader := speech.ReaderFor(about.Path, p.pronouncer)
+	reader := speech.ReaderFor(about.Path, pronouncer)
 	var beside sync.WaitGroup
 	beside.Go(func() { reader.Prepare(ctx) })
 	synth, err := tts.OpenKokoro(about.Path, p.backend)

@@ -272,8 +272,8 @@ func newPEFTNames(of *weights.Set, m *base) (*peftNames, error) {
 		return nil, fmt.Errorf("%w: an adapter as SafeTensors for a GGUF file of falcon-h1, whose weights are multiplied by numbers that the file does not have; convert the adapter to GGUF", ErrUnsupported)
 	}
 	n := new(peftNames)
-	for _, kind := range slices.Sorted(maps.Keys(hfFamilies)) {
-		if f := hfFamilies[kind]; f.arch == m.c.Arch || slices.Contains(f.others, m.c.Arch) {
+	for _, kind := range slices.Sorted(maps.Keys(hfFamilies())) {
+		if f := hfFamilies()[kind]; f.arch == m.c.Arch || slices.Contains(f.others, m.c.Arch) {
 			f.arch = m.c.Arch
 			c := &hfConfig{kind: kind, arch: f.arch, m: map[string]any{"new_decoder_architecture": true, "num_kv_heads": int64(m.c.KVHeads)}} // for falcon's rows
 			if kind == "gpt2" {

@@ -141,11 +141,11 @@ func hfMeta(set *weights.Set) (*hfConfig, hfFamily, *weights.Meta, []*weights.Te
 	if err != nil {
 		return bad(err)
 	}
-	f, ok := hfFamilies[c.kind]
+	f, ok := hfFamilies()[c.kind]
 	if !ok {
 		var known []string
-		for _, k := range slices.Sorted(maps.Keys(hfFamilies)) {
-			if opener(hfFamilies[k].arch) != nil {
+		for _, k := range slices.Sorted(maps.Keys(hfFamilies())) {
+			if opener(hfFamilies()[k].arch) != nil {
 				known = append(known, k)
 			}
 		}

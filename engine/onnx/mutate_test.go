@@ -24,6 +24,9 @@ var extremes = []int64{-1, 0, 1, 2, -2, 3, 7, 1 << 20, 1 << 28, 1 << 31, -1 << 3
 // attribute, a shape, an index, a type or an input that is left out. That gives
 // an error or a well-formed value, in a bounded number of nodes and of bytes.
 func TestMutated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	cases, err := filepath.Glob(filepath.Join(fixtures.Path(t, "onnx"), "*", "*", "model.onnx"))
 	if err != nil || cases == nil {
 		t.Fatalf("no cases: %v", err)
@@ -31,7 +34,7 @@ func TestMutated(t *testing.T) {
 	pool := threads.NewPool(2)
 	defer pool.Close()
 	rounds := 1
-	if os.Getenv("QUERN_TEST_WHOLE") != "" {
+	if fixtures.Whole {
 		rounds = 4
 	}
 	ran, good := 0, 0

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/engine/sample"
 	"quern/engine/token"
 )
@@ -121,7 +121,7 @@ func settings(vocab int) map[string]sample.Params {
 func TestDistributions(t *testing.T) {
 	const vocab = 48
 	draws := 8000
-	if os.Getenv("QUERN_TEST_WHOLE") != "" {
+	if fixtures.Whole {
 		draws = 40000
 	}
 	for name, p := range settings(vocab) {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"quern/bench/fixtures"
 	"quern/engine/graph"
 	"quern/engine/kv/disk"
 	"quern/engine/kv/disk/disktest"
@@ -20,7 +21,7 @@ import (
 // blocks and on which there is room for few of them. Each schedule is run twice.
 func TestRandomOnDisk(t *testing.T) {
 	n := uint64(100)
-	if Whole {
+	if fixtures.Whole {
 		n = 300
 	}
 	store := disk.Open(disk.Options{Dir: "cache", Size: 2000 << 12, Patience: time.Hour, FS: disktest.New(".")})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"quern/bench/fixtures"
 	"quern/engine/draft"
 	"quern/engine/model"
 	"quern/engine/sample"
@@ -34,7 +35,7 @@ func TestDraftsChangeNothing(t *testing.T) {
 		{path: "families/falcon-mamba-Q4_0"}, {path: "families/rwkv7-Q4_0"},
 	}
 	each := 28
-	if sched.Whole {
+	if fixtures.Whole {
 		each = 84 // 12 * 84 = 1008
 	}
 	for at, tt := range models {
@@ -94,7 +95,7 @@ func TestTimesChangeNothing(t *testing.T) {
 				requests[i].Background = i%3 > 0
 			}
 			seeds := uint64(1)
-			if sched.Whole {
+			if fixtures.Whole {
 				seeds = 3
 			}
 			for seed := range seeds {

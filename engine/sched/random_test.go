@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
+	"quern/bench/fixtures"
 	"quern/engine/graph"
 	"quern/engine/kv/disk"
 	"quern/engine/sample"
@@ -347,14 +347,11 @@ func simulate(t testing.TB, seed uint64, store *disk.Store) (sum tally, err erro
 	return sum, nil
 }
 
-// Whole asks for all random schedules, as .ci/steps/test.sh does; else some are run.
-var Whole = os.Getenv("QUERN_TEST_WHOLE") != ""
-
 // TestRandom compares every reply of random schedules with a
 // sequence run alone.
 func TestRandom(t *testing.T) {
-	n := uint64(500)
-	if Whole {
+	n := uint64(400)
+	if fixtures.Whole {
 		n = 4000
 	}
 	var sum tally

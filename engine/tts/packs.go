@@ -46,7 +46,7 @@ const (
 var packFiles = []string{".safetensors", ".pt", ".bin"}
 
 // voiceName is what a voice may be called.
-var voiceName = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
+var voiceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`) })
 
 // openPacks lists the voices below a model's directory: voices/* and archives
 // beside the model, whose rows have width values.
@@ -63,7 +63,7 @@ func openPacks(dir string, width int) (*packs, error) {
 		for _, ending := range packFiles {
 			for _, e := range entries {
 				name, ok := strings.CutSuffix(e.Name(), ending)
-				if at == dir || !ok || !voiceName.MatchString(name) {
+				if at == dir || !ok || !voiceName().MatchString(name) {
 					continue // model files lie in dir itself
 				}
 				p.add(name, pack{path: filepath.Join(at, e.Name())})
@@ -115,7 +115,7 @@ func (p *packs) addArchive(path string) error {
 	}
 	defer z.Close()
 	for _, f := range z.File {
-		if name, ok := strings.CutSuffix(f.Name, ".npy"); ok && voiceName.MatchString(name) {
+		if name, ok := strings.CutSuffix(f.Name, ".npy"); ok && voiceName().MatchString(name) {
 			p.add(name, pack{path: path, entry: f.Name})
 		}
 	}
@@ -217,7 +217,9 @@ func littleEndian(data []byte) ([]float32, error) {
 
 // npyHead finds what matters in the header of an array: the number type and
 // whether rows are contiguous.
-var npyHead = regexp.MustCompile(`'descr': *'([^']*)'.*'fortran_order': *(True|False)`)
+var npyHead = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`'descr': *'([^']*)'.*'fortran_order': *(True|False)`)
+})
 
 // npy reads an array of little-endian float32. NumPy documents the format as
 // numpy.lib.format.
@@ -236,7 +238,7 @@ func npy(data []byte) ([]float32, error) {
 	if size > len(data)-at {
 		return nil, fmt.Errorf("%w: an array cut short", weights.ErrFormat)
 	}
-	m := npyHead.FindSubmatch(data[at : at+size])
+	m := npyHead().FindSubmatch(data[at : at+size])
 	if m == nil {
 		return nil, fmt.Errorf("%w: an array without a header", weights.ErrFormat)
 	}

@@ -298,7 +298,7 @@ func (c *wireCase) tokens() []token {
 // if it is short cut at every two bytes.
 func TestFixtures(t *testing.T) {
 	pairs := 40
-	if os.Getenv("QUERN_TEST_WHOLE") != "" {
+	if fixtures.Whole {
 		pairs = 80
 	}
 	for _, c := range readCases(t) {

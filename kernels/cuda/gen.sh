@@ -1,5 +1,5 @@
 #!/bin/sh
-# gen.sh compiles the kernels to PTX, which is committed compressed: gen.sh [directory].
+# gen.sh compiles the kernels in src to PTX, which is committed compressed: gen.sh [directory].
 # Needs clang 22 (Debian bookworm's clang-22); the same clang gives the same
 # text. Each module is for the lowest compute capability that has what it uses;
 # 90a is for that one only.
@@ -13,7 +13,7 @@ for f in rows:75 gemv:75 experts:75 attention:75 sample:75 fused_blocks:75 fused
   case $f in *:90a) ptx=80 ;; esac
   clang-22 -x cuda --cuda-device-only -nocudainc -nocudalib -S -O3 -std=c++17 \
     -Wall -Werror -Wno-unknown-cuda-version -Wno-unused-function -ffp-contract=off -fno-jump-tables \
-    -Xclang -target-feature -Xclang "+ptx$ptx" --cuda-gpu-arch="sm_${f#*:}" -o "$out/$name.ptx" "$name.cu"
+    -Xclang -target-feature -Xclang "+ptx$ptx" --cuda-gpu-arch="sm_${f#*:}" -o "$out/$name.ptx" "src/$name.cu"
   # Comments, some of which name the compiler's build, and blank lines go.
   sed -i -e 's/[ \t]*\/\/.*$//' -e '/^[ \t]*$/d' "$out/$name.ptx"
   gzip -9nf "$out/$name.ptx"

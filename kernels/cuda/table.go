@@ -34,7 +34,7 @@ var rowKernels = []Kernel{
 		Doc:    "rows of x as ActQ8_32, to the bit as quant.QuantizeActQ8_32; grid.y is rows ≤ 65535",
 		Params: []Param{ptr("dst", "ActQ8_32 (rows, n)"), ptr("x", "float32 (rows, n)"), num("n", "values of a row")}},
 	{Name: "gemm90_x", Module: "gemm90", Op: "Linear", Threads: 256, Grid: perUnits, Uses: "In Rows",
-		Doc:    "rows of x in bfloat16 as gemm90 reads them: GEMM90Words each. The order within 128 values is in gemm90.cu",
+		Doc:    "rows of x in bfloat16 as gemm90 reads them: GEMM90Words each. The order within 128 values is in src/gemm90.cu",
 		Params: []Param{ptr("dst", "32-bit words (rows, GEMM90Words(n))"), ptr("x", "float32 (rows, n)"), num("n", "values of a row")}},
 	{Name: "gemm90_norm", Module: "gemm90", Op: "RMSNorm", Threads: 256, Grid: perRow, Uses: "Rows",
 		Doc:    "rmsnorm of whole rows, then gemm90_x",

@@ -33,7 +33,7 @@ var events = sync.OnceValue(func() *eventLoop {
 // breathe lets other goroutines run and, now and then, the event loop.
 func breathe() {
 	l := events()
-	if now := time.Now(); now.Sub(l.last) < breathEvery {
+	if time.Since(l.last) < breathEvery { // asks for one of the two clocks that time.Now does
 		runtime.Gosched()
 		return
 	}

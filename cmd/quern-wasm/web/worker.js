@@ -8,8 +8,8 @@ running.promise.then(() => performance.mark('ready'), () => {});
 globalThis.site = {ready: running.resolve, failed: (text) => running.reject(new Error(text))};
 
 // load fetches a file of the site.
-async function load(name) {
-  const r = await fetch(name);
+async function load(name, options) {
+  const r = await fetch(name, options);
   if (!r.ok) throw new Error(`${name}: the site answers ${r.status}`);
   return r;
 }
@@ -73,17 +73,29 @@ Crypto.prototype.getRandomValues = function (view) {
   return view;
 };
 
+// compile comes to the program.
+function compile(signal) {
+  const compiled = WebAssembly.compileStreaming(load('quern.wasm', {signal}));
+  compiled.then(() => performance.mark('compiled'), () => {}); // start says so
+  return compiled;
+}
+
 async function start() {
   // There is one engine among the pages of a site; the next page takes over when its own is closed.
-  await new Promise((resolve) => navigator.locks.request(`quern ${new URL('..', location).pathname}`, () => {
-    resolve();
-    return new Promise(() => {}); // as long as the page lives
+  const held = (options) => new Promise((resolve) => navigator.locks.request(`quern ${new URL('..', location).pathname}`, options, (lock) => {
+    resolve(!!lock);
+    return lock && new Promise(() => {}); // as long as the page lives
   }));
+  const leave = new AbortController();
+  let compiled = compile(leave.signal); // does not wait to be told that there is no other
+  if (!await held({ifAvailable: true})) {
+    leave.abort();
+    await held({});
+    compiled = compile();
+  }
   postMessage('engine');
   go.env = {TMPDIR: '/tmp', HOME: '/tmp'};
   go.argv = ['quern', name]; // the hub to pull from, '' is the usual one
-  const compiled = WebAssembly.compileStreaming(load('quern.wasm'));
-  compiled.then(() => performance.mark('compiled'), () => {}); // start says so
   const [model] = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin', 'mandarin.bin'].map((name) => disk.site(`/site/${name}`, name));
   model.fetch().catch(() => {}); // who opens it hears of it
   const kept = disk.keep('/kept').catch((e) => {

@@ -71,13 +71,10 @@ func FFmpeg(t testing.TB, path string) []float32 {
 	return Reference(t, "ffmpeg", "-v", "error", "-i", path, "-map", "0:a:0", "-f", "f32le", "-")
 }
 
-// Whole asks for all cases, and for those beside other people's programs, as
-// .ci/steps/codecs.sh does; else goldens of those programs do.
-var Whole = os.Getenv("QUERN_TEST_WHOLE") != ""
-
-// Program returns the path of a program, "" where there is none or Whole is not set.
+// Program returns the path of a program, "" where there is none or where fixtures.Whole is not
+// set: then goldens have to do.
 func Program(name string) string {
-	if !Whole {
+	if !fixtures.Whole {
 		return ""
 	}
 	path, err := exec.LookPath(name)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	fonnx "quern/formats/onnx"
 )
@@ -36,7 +37,9 @@ var stems = map[string]role{
 }
 
 // suffix is what exporters append for a number type.
-var suffix = regexp.MustCompile(`^(.*)[._-](int8|uint8|fp16|fp32|float16|q8|quantized)$`)
+var suffix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.*)[._-](int8|uint8|fp16|fp32|float16|q8|quantized)$`)
+})
 
 // preferred are the number types in the order of choice: the plain export first, as for
 // other programs.
@@ -136,7 +139,7 @@ func find(path string) (*found, error) {
 // stem takes extension and number type off a file's name.
 func stem(name string) (s, number string) {
 	s = strings.TrimSuffix(name, filepath.Ext(name))
-	if m := suffix.FindStringSubmatch(s); m != nil {
+	if m := suffix().FindStringSubmatch(s); m != nil {
 		return m[1], m[2]
 	}
 	return s, ""

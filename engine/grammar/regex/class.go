@@ -3,6 +3,7 @@ package regex
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -10,16 +11,17 @@ import (
 )
 
 // Sets of the escapes, as ECMAScript defines them.
-var (
-	digits = grammar.Runes(grammar.RuneRange{Lo: '0', Hi: '9'})
-	word   = grammar.Runes(grammar.RuneRange{Lo: '0', Hi: '9'}, grammar.RuneRange{Lo: 'A', Hi: 'Z'}, grammar.RuneRange{Lo: 'a', Hi: 'z'}, grammar.RuneRange{Lo: '_', Hi: '_'})
-	blank  = grammar.OneOf("\t\n\v\f\r \u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF")
-	dot    = grammar.OneOf("\n\r\u2028\u2029").Negate()
-)
+var sets = sync.OnceValue(func() map[rune]grammar.RuneSet {
+	digits := grammar.Runes(grammar.RuneRange{Lo: '0', Hi: '9'})
+	word := grammar.Runes(grammar.RuneRange{Lo: '0', Hi: '9'}, grammar.RuneRange{Lo: 'A', Hi: 'Z'}, grammar.RuneRange{Lo: 'a', Hi: 'z'}, grammar.RuneRange{Lo: '_', Hi: '_'})
+	blank := grammar.OneOf("\t\n\v\f\r \u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF")
+	return map[rune]grammar.RuneSet{
+		'd': digits, 'D': digits.Negate(), 'w': word, 'W': word.Negate(), 's': blank, 'S': blank.Negate(),
+	}
+})
 
-var sets = map[rune]grammar.RuneSet{
-	'd': digits, 'D': digits.Negate(), 'w': word, 'W': word.Negate(), 's': blank, 'S': blank.Negate(),
-}
+// dot is what a point stands for.
+var dot = sync.OnceValue(func() grammar.RuneSet { return grammar.OneOf("\n\r\u2028\u2029").Negate() })
 
 var controls = map[rune]rune{'t': '\t', 'n': '\n', 'v': '\v', 'f': '\f', 'r': '\r', '0': 0}
 
@@ -31,7 +33,7 @@ func (p *parser) escape(at int, class bool) (grammar.RuneSet, bool) {
 		return nil, false
 	}
 	r := p.next()
-	if set, ok := sets[r]; ok {
+	if set, ok := sets()[r]; ok {
 		return set, true
 	}
 	follows := byte(0)

@@ -327,7 +327,7 @@ func (p *parser) atom(depth int) match {
 	case '*', '+', '?':
 		p.fail(at, "nothing to repeat before %q", string(r))
 	case '.':
-		return p.one(dot)
+		return p.one(dot())
 	case '[':
 		return p.one(p.class(at))
 	case '(':

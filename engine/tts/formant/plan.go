@@ -71,8 +71,8 @@ func listen(symbols []rune) []sound {
 			out = append(out, sound{symbol: i, r: r, pause: pauses[r], word: -1, phrase: phrase})
 			word++
 			phrase++
-		case phones[r] != nil:
-			s := sound{symbol: i, r: r, parts: phones[r], word: word, phrase: phrase}
+		case phones()[r] != nil:
+			s := sound{symbol: i, r: r, parts: phones()[r], word: word, phrase: phrase}
 			if s.vowel() {
 				s.stress, pending = pending, unstressed
 			}
@@ -94,7 +94,7 @@ func colour(sounds []sound) {
 	for i := 0; i+1 < len(sounds); i++ {
 		s, next := &sounds[i], &sounds[i+1]
 		if (s.r == 'ɜ' || s.r == 'ə') && next.r == 'ɹ' && next.word == s.word {
-			s.parts = phones[rcoloured[s.r]]
+			s.parts = phones()[rcoloured[s.r]]
 		}
 	}
 }

@@ -3,6 +3,7 @@ package g2p
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -11,7 +12,7 @@ import (
 var (
 	mail   = lazy(`^[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}`)
 	web    = lazy(`^(?:https?://|ftp://|www\.)[^\s<>"”)\]]+`)
-	domain = lazy(`^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.(?:com|org|net|io|edu|gov|dev|ai|co|uk|de|app|info|eu|fr|jp|ca|au|me|tv)\b(?::\d{2,5})?(?:/[^\s<>"”)\]]*)?`)
+	domain = lazy(`^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.(?:` + topLevel + `)\b(?::\d{2,5})?(?:/[^\s<>"”)\]]*)?`)
 	file   = lazy(`^[A-Za-z0-9_.~*+-]*\.(?:` + endings + `)\b`)
 	path   = lazy(`^(?:~|\.{1,2})?/[A-Za-z0-9_.~*+@-]+(?:/[A-Za-z0-9_.~*+@-]*)*|^(?:[A-Za-z]:|\\)\\[A-Za-z0-9_.~* +@\\-]*[A-Za-z0-9_*\\]|^[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*/[A-Za-z0-9_-]+\.(?:` + endings + `)\b`)
 	flag   = lazy(`^--[A-Za-z][A-Za-z0-9-]*(?:=[^\s,;]*)?|^-[A-Za-z]\b`)
@@ -19,6 +20,46 @@ var (
 
 // endings of files.
 const endings = `md|js|ts|tsx|jsx|mjs|py|ipynb|sh|rb|rs|cpp|hpp|cs|html?|css|txt|csv|tsv|xml|pdf|png|jpe?g|gif|svg|webp|mp3|mp4|wav|flac|ogg|zip|gz|tar|exe|dll|so|go|mod|sum|ya?ml|json|jsonl|toml|ini|cfg|conf|log|lock|sql|db|docx?|xlsx?|pptx?|java|kt|swift|php|lua|env|bin|dat|iso|img|dmg|deb|rpm|apk|bak|tmp|gguf|safetensors|onnx|wasm`
+
+// topLevel are endings of domains.
+const topLevel = `com|org|net|io|edu|gov|dev|ai|co|uk|de|app|info|eu|fr|jp|ca|au|me|tv`
+
+// files and domains are the words of those expressions.
+var files, domains = words(endings), words(topLevel)
+
+// words returns those of an expression a|bc?d.
+func words(expression string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for word := range strings.SplitSeq(expression, "|") {
+			head, tail, _ := strings.Cut(word, "?")
+			out[head+tail] = true
+			if head != word {
+				out[head[:len(head)-1]+tail] = true
+			}
+		}
+		return out
+	})
+}
+
+// ended reports whether a dot in s has one of endings behind it. Asking that first keeps a
+// text of many dots from being searched to its end at each of them.
+func ended(s string, endings map[string]bool) bool {
+	for {
+		_, rest, ok := strings.Cut(s, ".")
+		if !ok {
+			return false
+		}
+		k := 0
+		for k < len(rest) && (isLetter(rest[k]) || isDigit(rest[k]) || rest[k] == '_') {
+			k++
+		}
+		if endings[rest[:k]] {
+			return true
+		}
+		s = rest
+	}
+}
 
 // partsOfNames are parts of addresses and paths that are said otherwise than
 // they look; those with ! are spelled.
@@ -69,10 +110,14 @@ func address(s string, before rune) (int, []string) {
 		for _, form := range []struct {
 			sign string
 			re   func() *regexp.Regexp
-		}{{"@", mail}, {"://", web}, {"www.", web}, {".", domain}, {"/", path}, {"\\", path}, {".", file}} {
+			ends func() map[string]bool // of which one stands behind a dot
+		}{{"@", mail, nil}, {"://", web, nil}, {"www.", web, nil}, {".", domain, domains}, {"/", path, nil}, {"\\", path, nil}, {".", file, files}} {
 			text := s
 			if form.sign == "://" || form.sign == "www." {
 				text = whole
+			}
+			if form.ends != nil && !ended(text, form.ends()) {
+				continue
 			}
 			if strings.Contains(text[:min(len(text), 64)], form.sign) || form.sign != "://" && strings.Contains(s, form.sign) {
 				if m = form.re().FindString(text); m != "" {

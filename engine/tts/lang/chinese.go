@@ -13,13 +13,15 @@ import (
 
 // chinese is Mandarin in simplified and traditional characters, which package mandarin reads.
 // Words in Latin script are English.
-var chinese = &Language{
-	Code: "zh", Name: "Mandarin", scriptOf: unicode.Han, han: true,
-	vocabulary: chineseVocabulary(),
+func chinese() *Language {
+	return &Language{
+		Code: "zh", Name: "Mandarin", scriptOf: unicode.Han, han: true,
+		vocabulary: chineseVocabulary(),
+	}
 }
 
 // latinNames are the names of Latin letters where there is no English.
-var latinNames = strings.Fields("ˈA bˈi sˈi dˈi ˈi ˈɛf ʤˈi ˈAʧ ˈI ʤˈA kˈA ˈɛl ˈɛm ˈɛn ˈO pˈi kjˈu ˈɑɹ ˈɛs tˈi jˈu vˈi dˈʌbᵊlju ˈɛks wˈI zˈi")
+const latinNames = "ˈA bˈi sˈi dˈi ˈi ˈɛf ʤˈi ˈAʧ ˈI ʤˈA kˈA ˈɛl ˈɛm ˈɛn ˈO pˈi kjˈu ˈɑɹ ˈɛs tˈi jˈu vˈi dˈʌbᵊlju ˈɛks wˈI zˈi"
 
 // character reports whether r is one of the characters that the language is written in.
 func (l *Language) character(r rune) bool { return l.han && mandarin.Has(r) }
@@ -66,7 +68,7 @@ func (s *scanner) latin(w string) string {
 	}
 	for _, r := range strings.ToLower(w) {
 		if base, _ := decompose(r); base >= 'a' && base <= 'z' {
-			b.WriteString(latinNames[base-'a'])
+			b.WriteString(strings.Fields(latinNames)[base-'a'])
 		} else if f := folds[r]; f != "" {
 			b.WriteString(s.latin(f))
 		}

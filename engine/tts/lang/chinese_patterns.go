@@ -8,17 +8,21 @@ import (
 )
 
 // chineseUnits are those that are written in Latin letters or signs.
-var chineseUnits = map[string]string{
-	"km/h": "公里每小时", "m/s": "米每秒", "km²": "平方公里", "km2": "平方公里", "m²": "平方米", "m2": "平方米", "m³": "立方米", "m3": "立方米", "cm²": "平方厘米", "cm³": "立方厘米", "km": "公里", "m": "米", "cm": "厘米", "mm": "毫米", "nm": "纳米", "μm": "微米", "um": "微米",
-	"kg": "公斤", "g": "克", "mg": "毫克", "t": "吨", "L": "升", "l": "升", "ml": "毫升", "mL": "毫升", "h": "小时", "min": "分钟", "s": "秒", "ms": "毫秒", "W": "瓦", "kW": "千瓦", "MW": "兆瓦", "GW": "吉瓦", "kWh": "千瓦时", "V": "伏", "kV": "千伏", "mAh": "毫安时", "mA": "毫安", "Hz": "赫兹", "kHz": "千赫兹", "MHz": "兆赫兹", "GHz": "吉赫兹",
-	"dB": "分贝", "Pa": "帕", "kPa": "千帕", "MPa": "兆帕", "cal": "卡", "kcal": "千卡", "kJ": "千焦", "J": "焦", "N": "牛", "Ω": "欧姆", "lb": "磅", "ft": "英尺", "mph": "英里每小时", "rpm": "转每分钟", "㎡": "平方米", "㎏": "公斤", "㎞": "公里", "㎝": "厘米", "㎜": "毫米", "°": "度", "bps": "比特每秒", "Mbps": "兆比特每秒", "px": "像素", "ppm": "百万分之一", "mol": "摩尔",
-}
+var chineseUnits = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"km/h": "公里每小时", "m/s": "米每秒", "km²": "平方公里", "km2": "平方公里", "m²": "平方米", "m2": "平方米", "m³": "立方米", "m3": "立方米", "cm²": "平方厘米", "cm³": "立方厘米", "km": "公里", "m": "米", "cm": "厘米", "mm": "毫米", "nm": "纳米", "μm": "微米", "um": "微米",
+		"kg": "公斤", "g": "克", "mg": "毫克", "t": "吨", "L": "升", "l": "升", "ml": "毫升", "mL": "毫升", "h": "小时", "min": "分钟", "s": "秒", "ms": "毫秒", "W": "瓦", "kW": "千瓦", "MW": "兆瓦", "GW": "吉瓦", "kWh": "千瓦时", "V": "伏", "kV": "千伏", "mAh": "毫安时", "mA": "毫安", "Hz": "赫兹", "kHz": "千赫兹", "MHz": "兆赫兹", "GHz": "吉赫兹",
+		"dB": "分贝", "Pa": "帕", "kPa": "千帕", "MPa": "兆帕", "cal": "卡", "kcal": "千卡", "kJ": "千焦", "J": "焦", "N": "牛", "Ω": "欧姆", "lb": "磅", "ft": "英尺", "mph": "英里每小时", "rpm": "转每分钟", "㎡": "平方米", "㎏": "公斤", "㎞": "公里", "㎝": "厘米", "㎜": "毫米", "°": "度", "bps": "比特每秒", "Mbps": "兆比特每秒", "px": "像素", "ppm": "百万分之一", "mol": "摩尔",
+	}
+})
 
 // chineseMoney are signs and codes of money, and what it is called behind the amount.
-var chineseMoney = map[string]string{
-	"¥": "元", "CN¥": "元", "RMB": "元", "CNY": "元", "JP¥": "日元", "JPY": "日元", "$": "美元", "US$": "美元", "USD": "美元", "HK$": "港元", "HKD": "港元", "NT$": "新台币", "TWD": "新台币", "A$": "澳元", "AUD": "澳元", "C$": "加元", "CAD": "加元", "S$": "新加坡元", "SGD": "新加坡元",
-	"€": "欧元", "EUR": "欧元", "£": "英镑", "GBP": "英镑", "₹": "卢比", "INR": "卢比", "₩": "韩元", "KRW": "韩元", "CHF": "瑞士法郎", "RUB": "卢布", "R$": "雷亚尔",
-}
+var chineseMoney = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"¥": "元", "CN¥": "元", "RMB": "元", "CNY": "元", "JP¥": "日元", "JPY": "日元", "$": "美元", "US$": "美元", "USD": "美元", "HK$": "港元", "HKD": "港元", "NT$": "新台币", "TWD": "新台币", "A$": "澳元", "AUD": "澳元", "C$": "加元", "CAD": "加元", "S$": "新加坡元", "SGD": "新加坡元",
+		"€": "欧元", "EUR": "欧元", "£": "英镑", "GBP": "英镑", "₹": "卢比", "INR": "卢比", "₩": "韩元", "KRW": "韩元", "CHF": "瑞士法郎", "RUB": "卢布", "R$": "雷亚尔",
+	}
+})
 
 // What stands before numbers that are said digit by digit, as telephone numbers and as others are.
 const (
@@ -37,7 +41,7 @@ func chinesePatterns(v *vocabulary) func() []pattern {
 			scale  = `(万亿|[千百]万|[千百十]亿|亿|万|千)?`
 			places = `(?:房间|号房|室|宿舍|教室|房)`
 		)
-		units, money := alternatives(chineseUnits), alternatives(chineseMoney)
+		units, money := alternatives(chineseUnits()), alternatives(chineseMoney())
 		at := func(expression string, say func(s *scanner, m []string) string) pattern {
 			return pattern{regexp.MustCompile(`^(?:` + expression + `)`), func(s *scanner, m []string) []string {
 				if said := say(s, m); said != "" {
@@ -127,15 +131,15 @@ func chinesePatterns(v *vocabulary) func() []pattern {
 				if m[4] != "" {
 					out += "到" + amount("", trimmed(m[4]))
 				} else if m[1] == "" {
-					out = v.countedAs(trimmed(m[3]), m[5]+chineseMoney[m[2]])
+					out = v.countedAs(trimmed(m[3]), m[5]+chineseMoney()[m[2]])
 				}
-				return out + m[5] + chineseMoney[m[2]]
+				return out + m[5] + chineseMoney()[m[2]]
 			}),
 			at(`([-−]?)(`+num+`) ?`+scale+` ?(`+money+`)\b`, func(_ *scanner, m []string) string {
-				return amount(m[1], trimmed(m[2])) + m[3] + chineseMoney[m[4]]
+				return amount(m[1], trimmed(m[2])) + m[3] + chineseMoney()[m[4]]
 			}),
 			at(`([-−]?)(`+num+`) ?`+scale+` ?([€£₹₩])`, func(_ *scanner, m []string) string {
-				return amount(m[1], trimmed(m[2])) + m[3] + chineseMoney[m[4]]
+				return amount(m[1], trimmed(m[2])) + m[3] + chineseMoney()[m[4]]
 			}),
 
 			// Percentages, degrees and units.
@@ -165,7 +169,7 @@ func chinesePatterns(v *vocabulary) func() []pattern {
 				return out + "摄氏度"
 			}),
 			at(`([-−]?)(`+num+`)(?:`+to+`(`+num+`))? ?(`+units+`)`, func(_ *scanner, m []string) string {
-				unit := chineseUnits[m[4]]
+				unit := chineseUnits()[m[4]]
 				if m[3] != "" {
 					return amount(m[1], m[2]) + "到" + v.countedAs(m[3], unit) + unit
 				}
@@ -176,7 +180,7 @@ func chinesePatterns(v *vocabulary) func() []pattern {
 				if !s.directly("元块角分吨斤克米里升次个人件度") && !strings.HasSuffix(s.text[:s.i], "℃") {
 					return ""
 				}
-				if unit := chineseUnits[m[1]]; unit != "" {
+				if unit := chineseUnits()[m[1]]; unit != "" {
 					return "每" + unit
 				}
 				return "每" + m[1]

@@ -7,10 +7,11 @@ import (
 
 // hindi is that of Devanagari. While a word is being read, - is a vowel that was there in
 // writing and is not said: it counts where stresses are put.
-var hindi = &Language{
-	Code: "hi", Name: "Hindi", scriptOf: unicode.Devanagari,
-	own: "अआइईउऊऋॠऌएऐओऔऑऍॲऎऒकखगघङचछजझञटठडढणतथदधनऩपफबभमयरऱलळऴवशषसह" + "ािीुूृॄॢेैोौॉॅॆॊ्ंँः़ॐऽ",
-	letters: newTable(`
+func hindi() *Language {
+	return &Language{
+		Code: "hi", Name: "Hindi", scriptOf: unicode.Devanagari,
+		own: "अआइईउऊऋॠऌएऐओऔऑऍॲऎऒकखगघङचछजझञटठडढणतथदधनऩपफबभमयरऱलळऴवशषसह" + "ािीुूृॄॢेैोौॉॅॆॊ्ंँः़ॐऽ",
+		letters: newTable(`
 ; A sign behind a consonant stands for its vowel; without one that is ə.
 S = ािीुूृॄॢेैोौॉॅॆॊ्
 C = कखगघङचछजझञटठडढणतथदधनऩपफबभमयरऱलळऴवशषसह
@@ -187,7 +188,7 @@ C = कखगघङचछजझञटठडढणतथदधनऩपफबभ�
 [y] = j
 [x] = ks
 `),
-	settle: newTable(`
+		settle: newTable(`
 K = kɡŋcɟɲʈɖɳtdnpbmjɾlʋʃʂshqxɣzfɽN
 L = kɡŋcɟɲʈɖɳtdnpbmjɾlʋʃʂsqxɣzfɽN
 Q = kɡŋcɟɲʈɖɳtdnpbmjɾlʋʃʂshqxɣzfɽNʰ
@@ -217,7 +218,7 @@ V ɖɖ ʰ? [ə] K ʰ? ˈ? E = -
 [N] {pbm} = m
 [N] = n
 `),
-	sounds: newTable(`
+		sounds: newTable(`
 K = kɡŋcɟɲʈɖɳtdnpbmjɾlʋʃʂshqxɣzfɽ
 [ˌ-] =
 [-] =
@@ -249,26 +250,27 @@ K = kɡŋcɟɲʈɖɳtdnpbmjɾlʋʃʂshqxɣzfɽ
 [ɾ] {nɳmjlʋʃʂshzfxɾ} = r
 [ɽ] = r.
 `),
-	nuclei: hindiNuclei,
-	stress: hindiStress,
-	second: (*Language).echo,
+		nuclei: hindiNuclei,
+		stress: hindiStress,
+		second: (*Language).echo,
 
-	words: map[string]string{
-		"यह": "jˈɘh", "वह": "ʋˈɘh", "हम": "hˈɘm", "हमे": "hˈɘmeː", "रहा": "ɾˈɘhaː", "रहे": "ɾˈɘheː", "रही": "ɾˈɘhiː", "तक": "tˈɘk", "यदि": "jˈɘdɪ",
-		"आपका": "ˌaːpkˈaː", "आपके": "ˌaːpkˈeː", "आपकी": "ˌaːpkˈiː", "आपको": "ˌaːpkˈoː", "उसका": "ˌʊskˈaː", "उसके": "ˌʊskˈeː", "उसकी": "ˌʊskˈiː", "इसका": "ˌɪskˈaː", "उनका": "ˌʊnkˈaː", "उनके": "ˌʊnkˈeː", "उनकी": "ˌʊnkˈiː", "इनका": "ˌɪnkˈaː",
-		"राष्ट्रपति": "ɾˌaːʃtɾapˈati", "महारानी": "mˌahaːɾˈaːniː", "मतदान": "matdˈaːn", "हलचल": "halcˈal", "हरदम": "haɾdˈam", "नौकरशाह": "nˌaukˈarʃˈaːh", "महादेव": "mˌahaːdˈeʋ", "लखनऊ": "lˈʌkʰnˈɘu", "क्रिकेट": "kɾˈɪkɪt",
-		"तिरपन": "tˈɪɾpən", "पचपन": "pˈʌcpən", "उनसठ": "ˈʊnsəʈʰ", "इकसठ": "ˈɪksəʈʰ", "तिरसठ": "tˈɪɾsəʈʰ", "सड़सठ": "sˈʌɽsəʈʰ", "अड़सठ": "ˈʌɽsəʈʰ", "उनहत्तर": "ʊnhˈʌtːəɾ", "इकहत्तर": "ɪkhˈʌtːəɾ", "पचहत्तर": "pəchˈʌtːəɾ", "सतहत्तर": "səthˈʌtːəɾ", "अठहत्तर": "ʌʈʰhˈʌtːəɾ", "दशमलव": "dˈʌʃəmləʋ",
-		"ऽ": "ˌʌʋəɡɾˈʌh", "lakh": "lˈaːkʰ", "lakhs": "lˈaːkʰ", "crore": "kəɾˈoːɽ", "crores": "kəɾˈoːɽ",
-	},
-	weak:    set("है हैं हूँ हूं हो के का की को से में मैं और क्या था थे थी थीं वे ये वो तू"),
-	lesser:  set("आप यह वह तुम हम हमे मुझे तुझे तुम्हें इन्हें रहा रहे रही मेरा मेरे मेरी तेरा हमारा हमारे हमारी तुम्हारा तुम्हारे अगर यदि तक बिना आपका आपके आपकी आपको उसका उसके उसकी इसका उनका उनके उनकी इनका"),
-	light:   true,
-	spelled: map[rune]string{'a': "ए", 'b': "बी", 'c': "सी", 'd': "डी", 'e': "ई", 'f': "एफ", 'g': "जी", 'h': "एच", 'i': "आई", 'j': "जे", 'k': "के", 'l': "एल", 'm': "एम", 'n': "एन", 'o': "ओ", 'p': "पी", 'q': "क्यू", 'r': "आर", 's': "एस", 't': "टी", 'u': "यू", 'v': "वी", 'w': "डब्ल्यू", 'x': "एक्स", 'y': "वाई", 'z': "ज़ेड"},
-	alien:   func(word string) bool { return unicode.Is(unicode.Latin, firstRune(word)) },
+		words: map[string]string{
+			"यह": "jˈɘh", "वह": "ʋˈɘh", "हम": "hˈɘm", "हमे": "hˈɘmeː", "रहा": "ɾˈɘhaː", "रहे": "ɾˈɘheː", "रही": "ɾˈɘhiː", "तक": "tˈɘk", "यदि": "jˈɘdɪ",
+			"आपका": "ˌaːpkˈaː", "आपके": "ˌaːpkˈeː", "आपकी": "ˌaːpkˈiː", "आपको": "ˌaːpkˈoː", "उसका": "ˌʊskˈaː", "उसके": "ˌʊskˈeː", "उसकी": "ˌʊskˈiː", "इसका": "ˌɪskˈaː", "उनका": "ˌʊnkˈaː", "उनके": "ˌʊnkˈeː", "उनकी": "ˌʊnkˈiː", "इनका": "ˌɪnkˈaː",
+			"राष्ट्रपति": "ɾˌaːʃtɾapˈati", "महारानी": "mˌahaːɾˈaːniː", "मतदान": "matdˈaːn", "हलचल": "halcˈal", "हरदम": "haɾdˈam", "नौकरशाह": "nˌaukˈarʃˈaːh", "महादेव": "mˌahaːdˈeʋ", "लखनऊ": "lˈʌkʰnˈɘu", "क्रिकेट": "kɾˈɪkɪt",
+			"तिरपन": "tˈɪɾpən", "पचपन": "pˈʌcpən", "उनसठ": "ˈʊnsəʈʰ", "इकसठ": "ˈɪksəʈʰ", "तिरसठ": "tˈɪɾsəʈʰ", "सड़सठ": "sˈʌɽsəʈʰ", "अड़सठ": "ˈʌɽsəʈʰ", "उनहत्तर": "ʊnhˈʌtːəɾ", "इकहत्तर": "ɪkhˈʌtːəɾ", "पचहत्तर": "pəchˈʌtːəɾ", "सतहत्तर": "səthˈʌtːəɾ", "अठहत्तर": "ʌʈʰhˈʌtːəɾ", "दशमलव": "dˈʌʃəmləʋ",
+			"ऽ": "ˌʌʋəɡɾˈʌh", "lakh": "lˈaːkʰ", "lakhs": "lˈaːkʰ", "crore": "kəɾˈoːɽ", "crores": "kəɾˈoːɽ",
+		},
+		weak:    set("है हैं हूँ हूं हो के का की को से में मैं और क्या था थे थी थीं वे ये वो तू"),
+		lesser:  set("आप यह वह तुम हम हमे मुझे तुझे तुम्हें इन्हें रहा रहे रही मेरा मेरे मेरी तेरा हमारा हमारे हमारी तुम्हारा तुम्हारे अगर यदि तक बिना आपका आपके आपकी आपको उसका उसके उसकी इसका उनका उनके उनकी इनका"),
+		light:   true,
+		spelled: map[rune]string{'a': "ए", 'b': "बी", 'c': "सी", 'd': "डी", 'e': "ई", 'f': "एफ", 'g': "जी", 'h': "एच", 'i': "आई", 'j': "जे", 'k': "के", 'l': "एल", 'm': "एम", 'n': "एन", 'o': "ओ", 'p': "पी", 'q': "क्यू", 'r': "आर", 's': "एस", 't': "टी", 'u': "यू", 'v': "वी", 'w': "डब्ल्यू", 'x': "एक्स", 'y': "वाई", 'z': "ज़ेड"},
+		alien:   func(word string) bool { return unicode.Is(unicode.Latin, firstRune(word)) },
 
-	visarga: set("दु नि अंत अन्त प्रात पुन स्वत"),
+		visarga: set("दु नि अंत अन्त प्रात पुन स्वत"),
 
-	vocabulary: ready(hindiWords()),
+		vocabulary: ready(hindiWords()),
+	}
 }
 
 // hindiStress puts it on the last of the heaviest syllables but the final one.

@@ -8,9 +8,10 @@ import (
 
 // italian follows the orthography; which e and o are open, and which words have their
 // stress on the last syllable but two, follows from endings, with exceptions.
-var italian = &Language{
-	Code: "it", Name: "Italian", own: "àèéìíîòóùú", elides: true,
-	letters: newTable(`
+func italian() *Language {
+	return &Language{
+		Code: "it", Name: "Italian", own: "àèéìíîòóùú", elides: true,
+		letters: newTable(`
 V = aeiouàèéìíòóùú
 E = eièéìí
 [cqu] = kːw
@@ -80,7 +81,7 @@ me [zz] = ʣː
 [ù] = ˈu
 [ú] = ˈu
 `),
-	settle: newTable(`
+		settle: newTable(`
 V = aeiouɛɔɪʊ
 C = pbtdkɡfvszʃʧʤʦʣmnɲlʎrɾSː
 ; Which stressed e is open.
@@ -162,29 +163,30 @@ e [r] ˈ {aɔ} # = ɾ
 i [r] ˈ {aɔ} # = ɾ
 {S} e [r] o # = ɾ
 `),
-	sounds: newTable(`
+		sounds: newTable(`
 [n] {ˈˌ_}* ɡ = ŋ
 {dmtsvʎlʧkw} [i] {#_} = ɪ
 {#_} [un] {#_} = ʊn
 {#_} [iːl] {#_} = il
 `),
-	nuclei:  "aeiouɛɔ",
-	stress:  italianStress,
-	derived: italianDerived,
+		nuclei:  "aeiouɛɔ",
+		stress:  italianStress,
+		derived: italianDerived,
 
-	words: map[string]string{"il": "ˈiːl", "in": "ˈiːn", "dei": "dˈA", "no": "nˈɔ", "sì": "sˈiː", "io": "ˈio", "hai": "ˈaj", "mai": "mˈaj", "sai": "sˈaj", "stai": "stˈaj", "vai": "vˈaj", "fai": "fˈaj", "ai": "ˈaj", "gli": "ʎˈɪ", "beh": "bˈɛ", "perché": "perkˈe",
-		"lui": "lˈui", "lei": "lˈɛi", "noi": "nˈoi", "voi": "vˈoi", "tuoi": "tʊˈɔi", "suoi": "sʊˈɔi", "vuoi": "vʊˈɔi", "poi": "pˈɔi", "sei": "sˈɛi", "ci": "ʧˈi", "mi": "mˈi", "di": "dˈi", "si": "sˈi", "ti": "tˈi", "vi": "vˈi", "chi": "kˈi", "qui": "kwˈi", "li": "lˈi", "lì": "lˈi",
-		"ho": "ˈɔ", "so": "sˈɔ", "do": "dˈɔ", "o": "ˈo", "e": "ˈe", "è": "ˈɛ", "più": "pjˈu", "e'": "ˈɛ", "una": "ˈuna", "nei": "nˈei", "del": "dˈel", "nel": "nˈɛl", "sul": "sˈul", "col": "kˈol", "della": "dˈella", "delle": "dˈelle", "dello": "dˈello", "degli": "dˈeʎɪ", "questo": "kwˈesto", "questa": "kwˈesta", "questi": "kwˈestɪ", "queste": "kwˈeste", "quello": "kwˈello", "quella": "kwˈella", "quelle": "kwˈelle", "quegli": "kwˈeʎɪ",
-		"sono": "sˈono", "molto": "mˈolto", "ora": "ˈora", "solo": "sˈolo", "come": "kˈome", "dove": "dˈove", "loro": "lˈoro", "nome": "nˈome", "sotto": "sˈotːo", "dopo": "dˈopo", "giorno": "ʤˈorno", "mondo": "mˈondo", "posto": "pˈosto", "secondo": "sekˈondo", "con": "kˈon", "non": "nˈon", "ancora": "ankˈora", "allora": "allˈora", "signora": "siɲˈora", "persona": "persˈona", "sopra": "sˈopra", "voce": "vˈoʧe", "troppo": "trˈɔpːo", "tre": "trˈe", "re": "rˈe", "che": "kˈe", "me": "mˈe", "te": "tˈe", "se": "sˈe", "le": "lˈe", "ne": "nˈe", "per": "pˈer",
-		"euro": "ˈeʊro", "zero": "ʣˈɛro", "zona": "ʣˈɔna", "mezzo": "mˈɛʣːo", "mezza": "mˈɛʣːa", "pizza": "pˈiʦːa", "ragazza": "raɡˈaʦːa", "cosa": "kˈɔza", "così": "kozˈi", "cosi": "kˈɔzɪ", "forse": "fˈorse", "mamma": "mˈamma", "due": "dˈue", "tua": "tˈua", "sua": "sˈua", "mia": "mˈia", "via": "vˈia", "sia": "sˈia", "zio": "ʣˈio", "dio": "dˈio", "mio": "mˈio", "tuo": "tˈuo", "suo": "sˈuo", "auto": "ˈaʊto"},
-	weak:    set("il lo la i gli le un di a da in con su per tra fra e o ma che ne si mi ti ci vi se non ha del dello della dei degli delle al allo alla ai agli alle dal dalla dai dagli dalle nel nella nei negli nelle sul sulla sui sugli sulle col ed ad od"),
-	lesser:  set("è una questo questa questi queste sono anche lui mio mia tuo tua suo sua loro"),
-	alone:   "aeio",
-	spelled: map[rune]string{'a': "a", 'b': "bi", 'c': "ci", 'd': "di", 'e': "e", 'f': "effe", 'g': "gi", 'h': "acca", 'i': "i", 'j': "ilunga", 'k': "cappa", 'l': "elle", 'm': "emme", 'n': "enne", 'o': "o", 'p': "pi", 'q': "cu", 'r': "erre", 's': "esse", 't': "ti", 'u': "u", 'v': "vu", 'w': "vudoppia", 'x': "ics", 'y': "ipsilon", 'z': "zeta"},
-	said:    map[string]bool{"FIAT": true, "ENEL": true, "INPS": false},
-	alien:   func(w string) bool { return italianAlien().MatchString(w) },
+		words: map[string]string{"il": "ˈiːl", "in": "ˈiːn", "dei": "dˈA", "no": "nˈɔ", "sì": "sˈiː", "io": "ˈio", "hai": "ˈaj", "mai": "mˈaj", "sai": "sˈaj", "stai": "stˈaj", "vai": "vˈaj", "fai": "fˈaj", "ai": "ˈaj", "gli": "ʎˈɪ", "beh": "bˈɛ", "perché": "perkˈe",
+			"lui": "lˈui", "lei": "lˈɛi", "noi": "nˈoi", "voi": "vˈoi", "tuoi": "tʊˈɔi", "suoi": "sʊˈɔi", "vuoi": "vʊˈɔi", "poi": "pˈɔi", "sei": "sˈɛi", "ci": "ʧˈi", "mi": "mˈi", "di": "dˈi", "si": "sˈi", "ti": "tˈi", "vi": "vˈi", "chi": "kˈi", "qui": "kwˈi", "li": "lˈi", "lì": "lˈi",
+			"ho": "ˈɔ", "so": "sˈɔ", "do": "dˈɔ", "o": "ˈo", "e": "ˈe", "è": "ˈɛ", "più": "pjˈu", "e'": "ˈɛ", "una": "ˈuna", "nei": "nˈei", "del": "dˈel", "nel": "nˈɛl", "sul": "sˈul", "col": "kˈol", "della": "dˈella", "delle": "dˈelle", "dello": "dˈello", "degli": "dˈeʎɪ", "questo": "kwˈesto", "questa": "kwˈesta", "questi": "kwˈestɪ", "queste": "kwˈeste", "quello": "kwˈello", "quella": "kwˈella", "quelle": "kwˈelle", "quegli": "kwˈeʎɪ",
+			"sono": "sˈono", "molto": "mˈolto", "ora": "ˈora", "solo": "sˈolo", "come": "kˈome", "dove": "dˈove", "loro": "lˈoro", "nome": "nˈome", "sotto": "sˈotːo", "dopo": "dˈopo", "giorno": "ʤˈorno", "mondo": "mˈondo", "posto": "pˈosto", "secondo": "sekˈondo", "con": "kˈon", "non": "nˈon", "ancora": "ankˈora", "allora": "allˈora", "signora": "siɲˈora", "persona": "persˈona", "sopra": "sˈopra", "voce": "vˈoʧe", "troppo": "trˈɔpːo", "tre": "trˈe", "re": "rˈe", "che": "kˈe", "me": "mˈe", "te": "tˈe", "se": "sˈe", "le": "lˈe", "ne": "nˈe", "per": "pˈer",
+			"euro": "ˈeʊro", "zero": "ʣˈɛro", "zona": "ʣˈɔna", "mezzo": "mˈɛʣːo", "mezza": "mˈɛʣːa", "pizza": "pˈiʦːa", "ragazza": "raɡˈaʦːa", "cosa": "kˈɔza", "così": "kozˈi", "cosi": "kˈɔzɪ", "forse": "fˈorse", "mamma": "mˈamma", "due": "dˈue", "tua": "tˈua", "sua": "sˈua", "mia": "mˈia", "via": "vˈia", "sia": "sˈia", "zio": "ʣˈio", "dio": "dˈio", "mio": "mˈio", "tuo": "tˈuo", "suo": "sˈuo", "auto": "ˈaʊto"},
+		weak:    set("il lo la i gli le un di a da in con su per tra fra e o ma che ne si mi ti ci vi se non ha del dello della dei degli delle al allo alla ai agli alle dal dalla dai dagli dalle nel nella nei negli nelle sul sulla sui sugli sulle col ed ad od"),
+		lesser:  set("è una questo questa questi queste sono anche lui mio mia tuo tua suo sua loro"),
+		alone:   "aeio",
+		spelled: map[rune]string{'a': "a", 'b': "bi", 'c': "ci", 'd': "di", 'e': "e", 'f': "effe", 'g': "gi", 'h': "acca", 'i': "i", 'j': "ilunga", 'k': "cappa", 'l': "elle", 'm': "emme", 'n': "enne", 'o': "o", 'p': "pi", 'q': "cu", 'r': "erre", 's': "esse", 't': "ti", 'u': "u", 'v': "vu", 'w': "vudoppia", 'x': "ics", 'y': "ipsilon", 'z': "zeta"},
+		said:    map[string]bool{"FIAT": true, "ENEL": true, "INPS": false},
+		alien:   func(w string) bool { return italianAlien().MatchString(w) },
 
-	vocabulary: ready(italianWords()),
+		vocabulary: ready(italianWords()),
+	}
 }
 
 // italianAlien knows words that cannot be Italian by their spelling.

@@ -17,7 +17,9 @@
 package lang
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -53,17 +55,35 @@ type Language struct {
 	*vocabulary
 }
 
+// An Entry is a language by its code, which Open makes when it is first asked for.
+type Entry struct {
+	Code string
+	Open func() *Language
+}
+
 // Languages are those that can be read.
-var Languages = []*Language{spanish, italian, portuguese, french, hindi, chinese}
+var Languages = []Entry{
+	{"es", sync.OnceValue(spanish)},
+	{"it", sync.OnceValue(italian)},
+	{"pt-br", sync.OnceValue(portuguese)},
+	{"fr", sync.OnceValue(french)},
+	{"hi", sync.OnceValue(hindi)},
+	{"zh", sync.OnceValue(chinese)},
+}
 
 // Find returns the language of a code, or nil.
 func Find(code string) *Language {
 	for _, l := range Languages {
 		if l.Code == code {
-			return l
+			return l.Open()
 		}
 	}
 	return nil
+}
+
+// known reports whether there is a language of a code.
+func known(code string) bool {
+	return slices.ContainsFunc(Languages, func(l Entry) bool { return l.Code == code })
 }
 
 // codes are the languages' names for programs: ISO 639 with a region, and the letters of
@@ -78,14 +98,14 @@ func Code(tag string) (string, bool) {
 	tag = strings.ReplaceAll(strings.ToLower(tag), "_", "-")
 	// What is known of the longest part of the tag holds.
 	for t := tag; t != ""; t = t[:max(0, strings.LastIndexByte(t, '-'))] {
-		code, known := codes[t]
-		if !known {
+		code, named := codes[t]
+		if !named {
 			code = t
 		}
-		if code == "en-us" || code == "en-gb" || Find(code) != nil {
+		if code == "en-us" || code == "en-gb" || known(code) {
 			return code, true
 		}
-		if known {
+		if named {
 			return code, false
 		}
 	}

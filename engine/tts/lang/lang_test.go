@@ -82,7 +82,8 @@ func spoken(t testing.TB, pinyin string) string {
 // "text ~ pinyin".
 func TestReading(t *testing.T) {
 	g := english(t)
-	for _, l := range lang.Languages {
+	for _, e := range lang.Languages {
+		l := e.Open()
 		t.Run(l.Code, func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join("testdata", l.Code+".txt"))
 			if err != nil {
@@ -148,7 +149,8 @@ const vocabulary = ";:,.!?—…\"()“” \u0303ʣʥʦʨᵝꭧAIOQSTWYᵊabcdef
 // Letters of another script are refused with their place; the names of letters alone are
 // said.
 func TestScript(t *testing.T) {
-	for _, l := range lang.Languages {
+	for _, e := range lang.Languages {
+		l := e.Open()
 		_, err := l.Read(t.Context(), "abc привет", lang.Reading{})
 		if !errors.Is(err, lang.ErrScript) || !strings.Contains(err.Error(), "Cyrillic") || !strings.Contains(err.Error(), "byte 4") {
 			t.Errorf("%s: %v", l.Code, err)
@@ -212,7 +214,8 @@ func TestMarks(t *testing.T) {
 
 // Numbers of all sizes have words that are said.
 func TestNumbers(t *testing.T) {
-	for _, l := range lang.Languages {
+	for _, e := range lang.Languages {
+		l := e.Open()
 		for _, n := range []int{0, 1, 7, 10, 11, 16, 19, 20, 21, 28, 30, 31, 70, 71, 77, 80, 81, 90, 91, 99, 100, 101, 108, 110, 180, 200, 221, 300, 500, 999, 1000, 1001, 1100, 1999, 2000, 2001, 2100, 10_000, 21_000, 21_021, 100_000, 101_101, 999_999,
 			1_000_000, 1_000_001, 2_000_000, 21_000_000, 100_000_000, 1_000_000_000, 1_234_567_890, 2_000_000_000_000, 999_999_999_999_999, 1_000_000_000_000_000} {
 			for _, form := range []string{"%d", "%dº", "-%d kg", "%d %%", "%d €", "€%d,21", "%d/3", "%d h", "siglo %d", "1.%d"} {
@@ -243,7 +246,8 @@ func TestLongWords(t *testing.T) {
 		check(t, text, tokens)
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	for _, l := range lang.Languages {
+	for _, e := range lang.Languages {
+		l := e.Open()
 		read(l, "a 1") // what is made once
 		for _, piece := range []string{"a", "b", "é", "1", "-", "'", "1.", "(", "ña", "I", "क", "क्", "कं", "ज्ञा"} {
 			quarter := read(l, strings.Repeat(piece, 5000/len(piece)))
@@ -312,7 +316,7 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string, which uint8) {
-		l := lang.Languages[int(which)%len(lang.Languages)]
+		l := lang.Languages[int(which)%len(lang.Languages)].Open()
 		tokens, err := l.Read(t.Context(), text, lang.Reading{})
 		if err != nil {
 			if !errors.Is(err, lang.ErrScript) {
@@ -327,7 +331,8 @@ func FuzzRead(f *testing.F) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	for _, l := range lang.Languages {
+	for _, e := range lang.Languages {
+		l := e.Open()
 		b.Run(l.Code, func(b *testing.B) {
 			text := strings.Repeat("la casa era una de tres en 1998, con 25 % de la noche. ", 50)
 			b.SetBytes(int64(len(text)))

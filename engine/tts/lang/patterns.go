@@ -78,13 +78,13 @@ func (v *vocabulary) build() func() []pattern {
 				return join(v.negative(m[1]), v.quantity(m[2], u))
 			}),
 			at(v.phones+`\+\d{1,3}(?:[ -]\d{3,5}){2}|\+?\d{1,3}(?:[ .-]\d{2,4}){2,5}|\+\d{6,15}|0\d(?: \d\d){4}|\d{5}-\d{4}`, func(s *scanner, m []string) []string {
-				if thousands.MatchString(m[0]) {
+				if thousands().MatchString(m[0]) {
 					return nil
 				}
 				return v.telephone(m[0])
 			}),
 			at(`\d{1,4}(?:\.\d{1,4}){2,3}`, func(s *scanner, m []string) []string {
-				if thousands.MatchString(m[0]) {
+				if thousands().MatchString(m[0]) {
 					return nil
 				}
 				return v.between(strings.Split(m[0], "."), v.signs['.'])
@@ -107,7 +107,9 @@ func (v *vocabulary) build() func() []pattern {
 	})
 }
 
-var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(?:\.\d{3}(?:\.\d{3})*|(?: \d{3})+)$`)
+var thousands = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[1-9]\d{0,2}(?:\.\d{3}(?:\.\d{3})*|(?: \d{3})+)$`)
+})
 
 // alternatives returns the keys of a table as an expression, the longest first.
 func alternatives[T any](m map[string]T) string {

@@ -8,9 +8,10 @@ import (
 )
 
 // portuguese is that of Brazil.
-var portuguese = &Language{
-	Code: "pt-br", Name: "Portuguese", own: "áàâãéêíóôõúüç",
-	letters: newTable(`
+func portuguese() *Language {
+	return &Language{
+		Code: "pt-br", Name: "Portuguese", own: "áàâãéêíóôõúüç",
+		letters: newTable(`
 V = aeiouáàâãéêíóôõúü
 E = eiéêí
 [ch] = ʃ
@@ -154,7 +155,7 @@ V [r] = ɾə
 [ú] = ˈu
 [ü] = u
 `),
-	settle: newTable(`
+		settle: newTable(`
 V = aeiouɛɔɐIWA
 [é] = e
 [ó] = o
@@ -215,44 +216,45 @@ V = aeiouɛɔɐIWA
 ˈ {^ˈ} {^ˈ}* [a] = æ
 {^ˈ} [es] # = ys
 `),
-	sounds: newTable(`
+		sounds: newTable(`
 V = aeiouɛɔɐIWAYyʊæɪ
 [s] _ {ˈˌ}* V = z
 [s] _ {ˈˌ}* {bdɡvzʒmnlʎrɾ} = z
 `),
-	nuclei: "aeiouéóɛɔɐAIWYæα",
-	stress: func(word, sounds string) int {
-		for _, end := range []string{"im", "ins", "um", "uns", "om", "ão", "ã", "ãs", "ões", "ães", "õe", "ãe", "ãos"} {
-			if strings.HasSuffix(word, end) {
-				return 0
+		nuclei: "aeiouéóɛɔɐAIWYæα",
+		stress: func(word, sounds string) int {
+			for _, end := range []string{"im", "ins", "um", "uns", "om", "ão", "ã", "ãs", "ões", "ães", "õe", "ãe", "ãos"} {
+				if strings.HasSuffix(word, end) {
+					return 0
+				}
 			}
-		}
-		w := strings.TrimSuffix(word, "s")
-		for _, end := range []string{"ai", "ei", "oi", "ui", "au", "eu", "iu", "ou", "ao"} {
-			if strings.HasSuffix(w, end) {
-				return 0
+			w := strings.TrimSuffix(word, "s")
+			for _, end := range []string{"ai", "ei", "oi", "ui", "au", "eu", "iu", "ou", "ao"} {
+				if strings.HasSuffix(w, end) {
+					return 0
+				}
 			}
-		}
-		for _, end := range []string{"a", "e", "o", "em", "en", "am"} {
-			if strings.HasSuffix(w, end) {
-				return 1
+			for _, end := range []string{"a", "e", "o", "em", "en", "am"} {
+				if strings.HasSuffix(w, end) {
+					return 1
+				}
 			}
-		}
-		return 0
-	},
-	second:  portugueseSecond,
-	derived: portugueseSpelling,
+			return 0
+		},
+		second:  portugueseSecond,
+		derived: portugueseSpelling,
 
-	words: map[string]string{"do": "dˈʊ", "os": "ˈʊs", "no": "nˈʊ", "nos": "nˈʊs", "dos": "dˈʊs", "o": "ˈʊ", "pro": "prˈʊ", "que": "kˈy", "de": "ʤˈy", "se": "sˈy", "me": "mˈy", "te": "ʧˈy", "lhe": "ʎˈy", "lhes": "ʎˈys", "e": "ˈi", "muito": "mwˈiŋtʊ", "muita": "mwˈiŋtæ", "muitos": "mwˈiŋtʊs", "muitas": "mwˈiŋtæs",
-		"esse": "ˈesi", "esses": "ˈesis", "neste": "nˈesʧi", "desse": "dˈesi", "às": "ˈaːs", "pizza": "pˈiʦæ", "sexo": "sˈɛksʊ", "táxi": "tˈaksi", "a": "ˈa", "as": "ˈas", "vídeo": "vˈiʤjʊ", "vídeos": "vˈiʤjʊs", "super": "sˈʊper", "uma": "ˈumæ", "umas": "ˈumæs", "numa": "nˈumæ", "alguma": "ˌWɡˈumæ", "algumas": "ˌWɡˈumæs", "nenhuma": "nˌeɲˈumæ", "oh": "ˈo", "com": "kˈoŋ"},
-	weak:    set("o a os as de do da dos das e em no na nos nas com por que se me te lhe lhes um ao aos à às ou mas é são foi meu eu"),
-	lesser:  set("para uma minha minhas como não ele ela eles elas está estão posso num numa"),
-	alone:   "aeo",
-	spelled: map[rune]string{'a': "a", 'b': "bê", 'c': "cê", 'd': "dê", 'e': "é", 'f': "éfi", 'g': "gê", 'h': "agá", 'i': "i", 'j': "jóta", 'k': "cá", 'l': "éli", 'm': "êmi", 'n': "êni", 'o': "ó", 'p': "pê", 'q': "quê", 'r': "érri", 's': "éssi", 't': "tê", 'u': "u", 'v': "vê", 'w': "dáblio", 'x': "xis", 'y': "ípsilon", 'z': "zê"},
-	said:    map[string]bool{"ONU": true, "OTAN": true},
-	alien:   func(w string) bool { return portugueseAlien().MatchString(w) },
+		words: map[string]string{"do": "dˈʊ", "os": "ˈʊs", "no": "nˈʊ", "nos": "nˈʊs", "dos": "dˈʊs", "o": "ˈʊ", "pro": "prˈʊ", "que": "kˈy", "de": "ʤˈy", "se": "sˈy", "me": "mˈy", "te": "ʧˈy", "lhe": "ʎˈy", "lhes": "ʎˈys", "e": "ˈi", "muito": "mwˈiŋtʊ", "muita": "mwˈiŋtæ", "muitos": "mwˈiŋtʊs", "muitas": "mwˈiŋtæs",
+			"esse": "ˈesi", "esses": "ˈesis", "neste": "nˈesʧi", "desse": "dˈesi", "às": "ˈaːs", "pizza": "pˈiʦæ", "sexo": "sˈɛksʊ", "táxi": "tˈaksi", "a": "ˈa", "as": "ˈas", "vídeo": "vˈiʤjʊ", "vídeos": "vˈiʤjʊs", "super": "sˈʊper", "uma": "ˈumæ", "umas": "ˈumæs", "numa": "nˈumæ", "alguma": "ˌWɡˈumæ", "algumas": "ˌWɡˈumæs", "nenhuma": "nˌeɲˈumæ", "oh": "ˈo", "com": "kˈoŋ"},
+		weak:    set("o a os as de do da dos das e em no na nos nas com por que se me te lhe lhes um ao aos à às ou mas é são foi meu eu"),
+		lesser:  set("para uma minha minhas como não ele ela eles elas está estão posso num numa"),
+		alone:   "aeo",
+		spelled: map[rune]string{'a': "a", 'b': "bê", 'c': "cê", 'd': "dê", 'e': "é", 'f': "éfi", 'g': "gê", 'h': "agá", 'i': "i", 'j': "jóta", 'k': "cá", 'l': "éli", 'm': "êmi", 'n': "êni", 'o': "ó", 'p': "pê", 'q': "quê", 'r': "érri", 's': "éssi", 't': "tê", 'u': "u", 'v': "vê", 'w': "dáblio", 'x': "xis", 'y': "ípsilon", 'z': "zê"},
+		said:    map[string]bool{"ONU": true, "OTAN": true},
+		alien:   func(w string) bool { return portugueseAlien().MatchString(w) },
 
-	vocabulary: ready(portugueseWords()),
+		vocabulary: ready(portugueseWords()),
+	}
 }
 
 // portugueseAlien knows words that cannot be Portuguese by their spelling.

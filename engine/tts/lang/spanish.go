@@ -7,9 +7,10 @@ import (
 )
 
 // spanish is that of Castile: c and z are θ, ll is ʎ.
-var spanish = &Language{
-	Code: "es", Name: "Spanish", own: "áéíóúüñ",
-	letters: newTable(`
+func spanish() *Language {
+	return &Language{
+		Code: "es", Name: "Spanish", own: "áéíóúüñ",
+		letters: newTable(`
 V = aeiouáéíóúü
 W = aeoáéó
 E = eiéí
@@ -81,7 +82,7 @@ V [y] # = ɪ
 [ó] = ˈo
 [ú] = ˈu
 `),
-	settle: newTable(`
+		settle: newTable(`
 ; Behind two consonants of one syllable, r and l there is no glide.
 O = pbtdkɡf
 O ɾ [j] = i
@@ -91,7 +92,7 @@ O ɾ [w] = u
 l [w] = u
 r [w] = u
 `),
-	sounds: newTable(`
+		sounds: newTable(`
 V = aeiouɪʊIWAɛ
 S = ˈˌ
 O = pbtdkɡfβðɣ
@@ -120,25 +121,26 @@ mˈ [b] = b
 ˈ [e] n {tθs} = ɛ
 ˈ [e] nɡw = ɛ
 `),
-	nuclei: "aeiouIWAɛ",
-	stress: func(word, sounds string) int {
-		// On the last syllable but one, if the word ends in a vowel, n or s.
-		if strings.HasSuffix(word, "n") || strings.HasSuffix(word, "s") || strings.ContainsAny(word[len(word)-1:], "aeiou") {
-			return 1
-		}
-		return 0
-	},
-	second:  (*Language).alternate,
-	derived: spanishAdverb,
+		nuclei: "aeiouIWAɛ",
+		stress: func(word, sounds string) int {
+			// On the last syllable but one, if the word ends in a vowel, n or s.
+			if strings.HasSuffix(word, "n") || strings.HasSuffix(word, "s") || strings.ContainsAny(word[len(word)-1:], "aeiou") {
+				return 1
+			}
+			return 0
+		},
+		second:  (*Language).alternate,
+		derived: spanishAdverb,
 
-	words:      map[string]string{"muy": "mˈuj", "y": "i", "e": "e", "harem": "ˈaɾem", "veintiuno": "bˌAntiˈuno", "veintiuna": "bˌAntiˈuna", "veintiún": "bˌAntiˈun"},
-	weak:       set("a al con de del el en la las le les lo los me mi mis ni nos o os por que se si sin su sus te tu tus u y e según hasta"),
-	lesser:     set("aunque como cuando donde desde entre hasta nuestra nuestras nuestro nuestros para pero porque sino sobre vuestra vuestras vuestro vuestros tan mientras contra"),
-	alone:      "aeouy",
-	spelled:    map[rune]string{'a': "a", 'b': "be", 'c': "ce", 'd': "de", 'e': "e", 'f': "efe", 'g': "ge", 'h': "hache", 'i': "i", 'j': "jota", 'k': "ca", 'l': "ele", 'm': "eme", 'n': "ene", 'ñ': "eñe", 'o': "o", 'p': "pe", 'q': "cu", 'r': "erre", 's': "ese", 't': "te", 'u': "u", 'v': "uve", 'w': "uvedoble", 'x': "equis", 'y': "igriega", 'z': "ceta"},
-	said:       map[string]bool{"AVE": true, "OTAN": true, "UNESCO": true, "UNICEF": true},
-	alien:      func(w string) bool { return spanishAlien().MatchString(w) },
-	vocabulary: ready(spanishWords()),
+		words:      map[string]string{"muy": "mˈuj", "y": "i", "e": "e", "harem": "ˈaɾem", "veintiuno": "bˌAntiˈuno", "veintiuna": "bˌAntiˈuna", "veintiún": "bˌAntiˈun"},
+		weak:       set("a al con de del el en la las le les lo los me mi mis ni nos o os por que se si sin su sus te tu tus u y e según hasta"),
+		lesser:     set("aunque como cuando donde desde entre hasta nuestra nuestras nuestro nuestros para pero porque sino sobre vuestra vuestras vuestro vuestros tan mientras contra"),
+		alone:      "aeouy",
+		spelled:    map[rune]string{'a': "a", 'b': "be", 'c': "ce", 'd': "de", 'e': "e", 'f': "efe", 'g': "ge", 'h': "hache", 'i': "i", 'j': "jota", 'k': "ca", 'l': "ele", 'm': "eme", 'n': "ene", 'ñ': "eñe", 'o': "o", 'p': "pe", 'q': "cu", 'r': "erre", 's': "ese", 't': "te", 'u': "u", 'v': "uve", 'w': "uvedoble", 'x': "equis", 'y': "igriega", 'z': "ceta"},
+		said:       map[string]bool{"AVE": true, "OTAN": true, "UNESCO": true, "UNICEF": true},
+		alien:      func(w string) bool { return spanishAlien().MatchString(w) },
+		vocabulary: ready(spanishWords()),
+	}
 }
 
 // spanishAdverb reads an adverb in -mente, which keeps the stress of its adjective.

@@ -60,7 +60,7 @@ func (t *Tools) Add(f *body.Object, schema string, raw []byte) {
 	text := name.Str()
 	longest := cmp.Or(t.Longest, chat.MaxToolName)
 	switch {
-	case !chat.ToolName.MatchString(text) || len(text) > longest:
+	case !chat.ToolName().MatchString(text) || len(text) > longest:
 		name.Invalid("must be 1 to %d letters, digits, _ and -, got %.150q", longest, text)
 	case t.Has(text):
 		name.Invalid("is the name of another tool: %q", text)

@@ -108,6 +108,6 @@ func meant(name string, known map[string]bool) string {
 
 // letters is a name without what spellings differ in: maxTokens and max-tokens are
 // max_tokens.
-func letters(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "", "[]", "").Replace(name))
-}
+func letters(name string) string { return strings.ToLower(unspelled.Replace(name)) }
+
+var unspelled = strings.NewReplacer("_", "", "-", "", ".", "", " ", "", "[]", "")

@@ -84,7 +84,7 @@ func readTool(raw json.RawMessage) (Tool, error) {
 	if err := json.Unmarshal(t.Function, &f); err != nil {
 		return Tool{}, fmt.Errorf(".function: %w", err)
 	}
-	if !chat.ToolName.MatchString(f.Name) || len(f.Name) > chat.MaxToolName {
+	if !chat.ToolName().MatchString(f.Name) || len(f.Name) > chat.MaxToolName {
 		return Tool{}, fmt.Errorf(".function.name: must be 1 to 64 letters, digits, _ and -, got %.80q", f.Name)
 	}
 	if f.Parameters != nil && f.Parameters.Type != nil && f.Parameters.Type != "object" {

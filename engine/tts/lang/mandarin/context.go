@@ -99,15 +99,17 @@ const neighbours = `
 `
 
 // surnames are those that are read in another way than the character else, behind 姓 or before titles.
-var surnames = map[rune]string{'单': "shan4", '曾': "zeng1", '解': "xie4", '仇': "qiu2", '任': "ren2", '华': "hua4", '区': "ou1", '查': "zha1", '盖': "ge3", '朴': "piao2", '尉': "wei4", '乐': "yue4", '缪': "miao4", '员': "yun4", '召': "shao4", '种': "chong2", '重': "chong2", '冼': "xian3", '逄': "pang2", '晁': "chao2", '繁': "po2", '覃': "qin2", '宁': "ning4", '应': "ying1", '燕': "yan1"}
+var surnames = sync.OnceValue(func() map[rune]string {
+	return map[rune]string{'单': "shan4", '曾': "zeng1", '解': "xie4", '仇': "qiu2", '任': "ren2", '华': "hua4", '区': "ou1", '查': "zha1", '盖': "ge3", '朴': "piao2", '尉': "wei4", '乐': "yue4", '缪': "miao4", '员': "yun4", '召': "shao4", '种': "chong2", '重': "chong2", '冼': "xian3", '逄': "pang2", '晁': "chao2", '繁': "po2", '覃': "qin2", '宁': "ning4", '应': "ying1", '燕': "yan1"}
+})
 
-var titles = func() map[string]bool {
+var titles = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for _, title := range strings.Fields("先生 女士 小姐 太太 老师 教授 博士 经理 总 总经理 董事长 医生 大夫 同学 同志 主任 师傅 老板 校长 院长 局长 部长 处长 科长 市长 县长 警官 律师 导演 教练 阿姨 叔叔 大爷 大妈 哥 姐 某 氏 家 姓") {
 		out[title] = true
 	}
 	return out
-}()
+})
 
 // A neighbour is a line of neighbours.
 type neighbour struct {
@@ -115,7 +117,6 @@ type neighbour struct {
 	before, next string // "" is anything
 	notBefore    bool
 	notNext      bool
-	both         bool
 }
 
 const (
@@ -195,7 +196,7 @@ func (t *reading) lone() {
 // special reads the particles that depend on more than their neighbours.
 func (t *reading) special(k int) (Syllable, bool) {
 	i := t.words[k].Start
-	if p := surnames[t.chars[i]]; p != "" && (t.at(i-1) == '姓' || k+1 < len(t.words) && titles[string(t.chars[i+1:t.words[k+1].End])]) {
+	if p := surnames()[t.chars[i]]; p != "" && (t.at(i-1) == '姓' || k+1 < len(t.words) && titles()[string(t.chars[i+1:t.words[k+1].End])]) {
 		return Parse(p)
 	}
 	said := func(p string) (Syllable, bool) { return Parse(p) }

@@ -18,7 +18,7 @@ func (s Syllable) Tone() int { return int(s & 7) }
 func (s Syllable) in(tone int) Syllable { return s&^7 | Syllable(tone) }
 
 // base is the syllable without a tone, in pinyin with v for ü.
-func (s Syllable) base() string { return pinyin[int(s>>3)%len(pinyin)] }
+func (s Syllable) base() string { return pinyin()[int(s>>3)%len(pinyin())] }
 
 // String is the syllable in pinyin with its tone behind it: "lv4".
 func (s Syllable) String() string { return s.base() + string(rune('0'+s.Tone())) }
@@ -34,14 +34,15 @@ func Parse(text string) (Syllable, bool) {
 }
 
 // Syllables lists what syllables there are, without tones.
-func Syllables() []string { return slices.Clone(pinyin) }
+func Syllables() []string { return slices.Clone(pinyin()) }
 
 // Sounds is the syllable in Kokoro's symbols: the arrow of its tone stands behind the vowel,
 // before an n or ŋ.
-func (s Syllable) Sounds() string { return sounds()[int(s>>3)%len(pinyin)][s.Tone()] }
+func (s Syllable) Sounds() string { return sounds()[int(s>>3)%len(pinyin())][s.Tone()] }
 
 // pinyin are the syllables there are.
-var pinyin = strings.Fields(`a ai an ang ao ba bai ban bang bao bei ben beng bi bian biang biao bie bin bing bo bu
+var pinyin = sync.OnceValue(func() []string {
+	return strings.Fields(`a ai an ang ao ba bai ban bang bao bei ben beng bi bian biang biao bie bin bing bo bu
 	ca cai can cang cao ce cei cen ceng cha chai chan chang chao che chen cheng chi chong chou chu chua chuai chuan chuang chui chun chuo ci cong cou cu cuan cui cun cuo
 	da dai dan dang dao de dei den deng di dia dian diao die din ding diu dong dou du duan dui dun duo e ê ei en eng er
 	fa fan fang fei fen feng fiao fo fou fu ga gai gan gang gao ge gei gen geng gong gou gu gua guai guan guang gui gun guo
@@ -57,11 +58,12 @@ var pinyin = strings.Fields(`a ai an ang ao ba bai ban bang bao bei ben beng bi 
 	wa wai wan wang wei wen weng wo wu xi xia xian xiang xiao xie xin xing xiong xiu xu xuan xue xun
 	ya yan yang yao ye yi yin ying yo yong you yu yuan yue yun
 	za zai zan zang zao ze zei zen zeng zha zhai zhan zhang zhao zhe zhei zhen zheng zhi zhong zhou zhu zhua zhuai zhuan zhuang zhui zhun zhuo zi zong zou zu zuan zui zun zuo`)
+})
 
 // indexes are those of pinyin.
 var indexes = sync.OnceValue(func() map[string]int {
-	out := make(map[string]int, len(pinyin))
-	for i, p := range pinyin {
+	out := make(map[string]int, len(pinyin()))
+	for i, p := range pinyin() {
 		out[p] = i
 	}
 	return out
@@ -91,8 +93,8 @@ var arrows = [8]string{1: "→", 2: "↗", 3: "↓", 4: "↘"}
 
 // sounds are those of every syllable in every tone.
 var sounds = sync.OnceValue(func() [][8]string {
-	out := make([][8]string, len(pinyin))
-	for i, p := range pinyin {
+	out := make([][8]string, len(pinyin()))
+	for i, p := range pinyin() {
 		toneless := toSounds(p)
 		for tone, arrow := range arrows {
 			out[i][tone] = strings.Replace(toneless, "0", arrow, 1)
