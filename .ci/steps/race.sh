@@ -4,7 +4,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 need gcc gcc libc6-dev
-CGO_ENABLED=1 go test -race -short -timeout 15m -skip '^Test(Arrows|CUDATag|Doctor|Greeting|Quantize.*|Speakers|BodiesShare.*)$' \
+CGO_ENABLED=1 go test -race -short -timeout 15m -skip '^Test(Arrows|CUDATag|Doctor|Greeting|Quantize.*|Speakers|SpeakersOfWhisper|BodiesShare.*|FormBesideToolsOfEveryFormat|TerminalHelp|EightBits|Many(Objects|Items)|UncertainLanguage|OddTools)$' \
   ./httpapi/... ./engine/{local,catalog,residency,textgen,embed} ./engine/sched/... ./engine/draft ./engine/cpu/... \
   ./engine/asr ./engine/asr/{conformer,vad} ./engine/onnx/... ./engine/tts ./engine/tts/formant \
   ./kernels/{vec,gemm,matmul,attention,conv,recurrent,threads,offheap} ./kernels/cuda/driver ./cmd/... ./bench/serve/...
