@@ -111,31 +111,44 @@ func (m *Model) Draft(ctx context.Context, asks []sched.Ask) error {
 			m.work = append(m.work, a)
 		}
 	}
-	for len(m.batch.Tokens) > 0 {
-		if _, err := m.o.Exec.Run(ctx, &m.batch, m.o.Cache); err != nil {
-			for i := range asks { // what is in the cache is not known
-				m.Forget(asks[i].Place)
-				asks[i].Draft = asks[i].Draft[:0]
-			}
-			return err
+	err := onward(ctx, m.o.Exec, m.o.Cache, &m.batch, m.work, m.best, func(_ int, a *sched.Ask, _ [][]float32) {
+		m.rows(&m.places[a.Place], a.Draft[len(a.Draft)-1:])
+	})
+	if err != nil {
+		for i := range asks { // what is in the cache is not known
+			m.Forget(asks[i].Place)
+			asks[i].Draft = asks[i].Draft[:0]
 		}
-		m.batch.Reset()
-		left := m.work[:0]
-		for i, a := range m.work {
-			a.Draft = append(a.Draft, m.best[i])
-			if len(a.Draft) < a.N {
-				m.rows(&m.places[a.Place], a.Draft[len(a.Draft)-1:])
-				m.batch.WantRow(1)
-				left = append(left, a)
-			}
-		}
-		m.work = left
+		return err
 	}
 	for i := range asks { // found again by other replies to the prompt, and its next turn
 		p := &m.places[asks[i].Place]
 		n := min(len(p.ids), len(asks[i].Tokens))
 		m.pool.Keep(0, p.table, asks[i].Tokens, p.checked, n)
 		p.checked = n
+	}
+	return nil
+}
+
+// onward drafts behind the texts of work, a token of each in a step. The batch wants the last row of
+// each; next adds the row of the token just drafted for work i, given the results of the step that drafted it.
+func onward(ctx context.Context, exec graph.Exec, cache graph.Cache, batch *graph.Batch, work []*sched.Ask, best []token.ID, next func(i int, a *sched.Ask, results [][]float32)) error {
+	for len(batch.Tokens) > 0 {
+		results, err := exec.Run(ctx, batch, cache)
+		if err != nil {
+			return err
+		}
+		batch.Reset()
+		left := work[:0]
+		for i, a := range work {
+			a.Draft = append(a.Draft, best[i])
+			if len(a.Draft) < a.N {
+				next(i, a, results)
+				batch.WantRow(1)
+				left = append(left, a)
+			}
+		}
+		work = left
 	}
 	return nil
 }

@@ -228,24 +228,11 @@ func (m *MTP) draft(ctx context.Context, asks []sched.Ask) error {
 		p.done = len(p.ids)
 		m.work = append(m.work, a)
 	}
-	for len(m.batch.Tokens) > 0 {
-		results, err := m.o.Exec.Run(ctx, &m.batch, m.o.Cache)
-		if err != nil {
-			return err
-		}
-		m.reset()
-		left := m.work[:0]
-		for i, a := range m.work {
-			a.Draft = append(a.Draft, m.best[i])
-			if p := &m.places[a.Place]; len(a.Draft) < a.N {
-				m.row(p, m.best[i], p.rows+len(p.ids)+len(a.Draft)-1, results[1][i*m.o.Width:(i+1)*m.o.Width])
-				m.batch.WantRow(1)
-				left = append(left, a)
-			}
-		}
-		m.work = left
-	}
-	return nil
+	return onward(ctx, m.o.Exec, m.o.Cache, &m.batch, m.work, m.best, func(i int, a *sched.Ask, results [][]float32) {
+		p := &m.places[a.Place]
+		m.open = nil // each is a sequence of the new batch
+		m.row(p, m.best[i], p.rows+len(p.ids)+len(a.Draft)-1, results[1][i*m.o.Width:(i+1)*m.o.Width])
+	})
 }
 
 // makeRoom computes rows that were put aside where all of them are more than a step has, but for the last
