@@ -22,10 +22,10 @@ var espeakVoices = map[string]string{"fr": "fr-fr"}
 var tied = strings.NewReplacer("a^ɪ", "I", "a^ʊ", "W", "d^z", "ʣ", "d^ʒ", "ʤ", "e^ɪ", "A", "o^ʊ", "O", "ə^ʊ", "Q", "s^s", "S", "t^s", "ʦ", "t^ʃ", "ʧ", "ɔ^ɪ", "Y",
 	"(^e^n)", "", "^", "", "-", "")
 
-// espeak returns what misaki makes of espeak-ng's reading of each line.
-func espeak(program, voice string, lines []string) (_ []string, err error) {
+// espeak returns what espeak-ng says of each line, asked with args.
+func espeak(program string, lines []string, args ...string) (_ []string, err error) {
 	defer must.Catch(&err)
-	cmd := exec.Command(program, "-q", "--ipa", "--tie=^", "-v", voice)
+	cmd := exec.Command(program, append([]string{"-q"}, args...)...)
 	cmd.Stdin = strings.NewReader(strings.Join(lines, ".\n") + ".\n")
 	var out []string
 	for line := range strings.Lines(string(must.Get(cmd.Output()))) {
@@ -37,6 +37,13 @@ func espeak(program, voice string, lines []string) (_ []string, err error) {
 		return nil, fmt.Errorf("espeak-ng says %d lines of %d; give it words without punctuation", len(out), len(lines))
 	}
 	return out, nil
+}
+
+// commonest lists differences, those of most words first.
+func commonest(differences map[string][]string) []string {
+	return slices.SortedFunc(maps.Keys(differences), func(a, b string) int {
+		return cmp.Or(len(differences[b])-len(differences[a]), strings.Compare(a, b))
+	})
 }
 
 // agree measures how far the words of a file are pronounced as espeak-ng does. Words
@@ -51,7 +58,7 @@ func agree(program, code, file string, show int) (err error) {
 	if code == "zh" {
 		return agreePinyin(must.Get(espeakPinyin(program, words)), show)
 	}
-	want := must.Get(espeak(program, cmp.Or(espeakVoices[code], code), words))
+	want := must.Get(espeak(program, words, "--ipa", "--tie=^", "-v", cmp.Or(espeakVoices[code], code)))
 	var with, without score
 	english := 0
 	differences := map[string][]string{}
@@ -76,9 +83,7 @@ func agree(program, code, file string, show int) (err error) {
 	}
 	fmt.Printf("%-6s %v\n%-6s without stress %v\n", code, &with, "", &without)
 	fmt.Printf("       %d words that espeak-ng reads as English left out; %d words, %d letters\n", english, len(words), utf8.RuneCountInString(strings.Join(words, "")))
-	keys := slices.SortedFunc(maps.Keys(differences), func(a, b string) int {
-		return cmp.Or(len(differences[b])-len(differences[a]), strings.Compare(a, b))
-	})
+	keys := commonest(differences)
 	for _, k := range keys[:min(len(keys), show)] {
 		list := differences[k]
 		fmt.Printf("  %5d  %-8s %s\n", len(list), k, strings.Join(list[:min(len(list), 6)], "; "))

@@ -3,10 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"os"
-	"os/exec"
-	"slices"
 	"strings"
 
 	"quern/bench/internal/must"
@@ -62,9 +59,7 @@ func agreePinyin(list []wanted, show int) error {
 	}
 	fmt.Printf("%d texts, %d syllables, %d wrong, %.2f %%; %d of those by a neutral tone alone, %.2f %% without; %.1f %% of the texts wrong\n", len(list), syllables, wrong, percent(wrong, syllables),
 		neutral, percent(wrong-neutral, syllables), percent(wrongLines, len(list)))
-	keys := slices.SortedFunc(maps.Keys(differences), func(a, b string) int {
-		return cmp.Or(len(differences[b])-len(differences[a]), strings.Compare(a, b))
-	})
+	keys := commonest(differences)
 	for _, k := range keys[:min(len(keys), show)] {
 		texts := differences[k]
 		fmt.Printf("  %4d  %s: %s\n", len(texts), k, strings.Join(texts[:min(len(texts), 8)], " "))
@@ -77,18 +72,7 @@ func agreePinyin(list []wanted, show int) error {
 func espeakPinyin(program string, words []string) (list []wanted, err error) {
 	defer must.Catch(&err)
 	ask := func(lines []string) []string {
-		cmd := exec.Command(program, "-q", "-x", "-v", "cmn-latn-pinyin")
-		cmd.Stdin = strings.NewReader(strings.Join(lines, ".\n") + ".\n")
-		var out []string
-		for line := range strings.Lines(string(must.Get(cmd.Output()))) {
-			if line = strings.TrimSpace(line); line != "" {
-				out = append(out, line)
-			}
-		}
-		if len(out) != len(lines) {
-			panic(fmt.Sprintf("espeak-ng says %d lines of %d", len(out), len(lines)))
-		}
-		return out
+		return must.Get(espeak(program, lines, "-x", "-v", "cmn-latn-pinyin"))
 	}
 	contour := strings.NewReplacer("1", "", "2", "", "3", "", "4", "", "5", "")
 	part := func(s string) (sounds, tone string) {
