@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"quern/bench/internal/must"
@@ -32,14 +31,10 @@ type host struct {
 	Load   float64 `json:"load_before"` // of one minute, -1 where the system does not say
 }
 
-// Workers wait for the slowest among them, so one thread of another program is enough to
-// spoil a run.
-const mostLoad = 0.5
-
-func (h host) busy() bool { return h.Load > mostLoad }
+func (h host) busy() bool { return h.Load > stat.MostLoad }
 
 func machine() host {
-	h := host{CPU: runtime.GOARCH, CPUs: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH, Commit: "unknown", Go: runtime.Version(), Load: -1}
+	h := host{CPU: runtime.GOARCH, CPUs: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH, Commit: "unknown", Go: runtime.Version(), Load: stat.Load()}
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(text)) {
 			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
@@ -50,12 +45,6 @@ func machine() host {
 	}
 	if text, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
 		h.Commit = strings.TrimSpace(string(text))
-	}
-	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
-		one, _, _ := strings.Cut(string(text), " ")
-		if n, err := strconv.ParseFloat(one, 64); err == nil {
-			h.Load = n
-		}
 	}
 	return h
 }
@@ -135,11 +124,7 @@ func (r *result) render() string {
 	h := r.Machine
 	fmt.Fprintf(&b, "Machine: %s, %d CPUs, %s  \nCommit: %s, %s  \n", h.CPU, h.CPUs, h.OS, h.Commit, h.Go)
 	if h.Load >= 0 {
-		fmt.Fprintf(&b, "Load average before: %.2f", h.Load)
-		if h.busy() {
-			b.WriteString(" — the machine was busy, so these numbers do not count")
-		}
-		b.WriteString("  \n")
+		b.WriteString(stat.Stamp(h.Load) + "  \n")
 	}
 	for _, c := range r.Models {
 		fmt.Fprintf(&b, "\n%s, %d threads, median of %d runs, interleaved; quern at %s.\n\n|", c.Model, c.Threads, len(c.Programs[0].Runs), c.Programs[0].Runs[0].CPULevel)

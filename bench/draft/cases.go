@@ -26,8 +26,11 @@ var (
 	chat string
 )
 
-// special tokens lie below this number in vocabularies of ggufgen.
-const special = 300
+// mostSpecial bounds the numbers of special tokens in vocabularies of ggufgen.
+const mostSpecial = 300
+
+// special is the first token that a text may have; those of small vocabularies begin sooner.
+func special(vocab int) int { return min(mostSpecial, vocab/4) }
 
 // texts are the tasks that lookup is measured by, for a vocabulary of so many tokens.
 func texts(vocab int) (list []task) {
@@ -47,7 +50,7 @@ func pieces(text string, vocab int) (ids []token.ID) {
 		if part.Len() > 0 {
 			h := fnv.New32a()
 			h.Write([]byte(part.String()))
-			ids = append(ids, token.ID(special+int(h.Sum32()>>1)%(vocab-special)))
+			ids = append(ids, token.ID(special(vocab)+int(h.Sum32()>>1)%(vocab-special(vocab))))
 			part.Reset()
 		}
 	}
@@ -69,6 +72,8 @@ func pieces(text string, vocab int) (ids []token.ID) {
 // twice: all that lookup drafts is wrong. It is de Bruijn's sequence of order three.
 func adversary(vocab int) task {
 	const symbols, order = 12, 3
+	first := special(vocab)
+	each := (vocab - first) / symbols
 	var out []token.ID
 	word := make([]int, symbols*order)
 	var visit func(t, p int)
@@ -76,7 +81,7 @@ func adversary(vocab int) task {
 		if t > order {
 			if order%p == 0 {
 				for _, w := range word[1 : p+1] {
-					out = append(out, token.ID(special+w*((vocab-special)/symbols)))
+					out = append(out, token.ID(first+w*each))
 				}
 			}
 			return
@@ -92,7 +97,7 @@ func adversary(vocab int) task {
 	// In another order, since that one begins with runs of one symbol.
 	mix := rand.New(rand.NewPCG(1, 2)).Perm(symbols)
 	for i, id := range out {
-		out[i] = token.ID(special + mix[(int(id)-special)/((vocab-special)/symbols)])
+		out[i] = token.ID(first + mix[(int(id)-first)/each])
 	}
 	return task{"adversarial", out[:len(out)/2], out[len(out)/2:]}
 }
@@ -102,7 +107,7 @@ func random(n, vocab int) task {
 	rng := rand.New(rand.NewPCG(3, 4))
 	t := task{name: "random tokens"}
 	for range n {
-		t.prompt = append(t.prompt, token.ID(special+rng.IntN(vocab-special)))
+		t.prompt = append(t.prompt, token.ID(special(vocab)+rng.IntN(vocab-special(vocab))))
 	}
 	return t
 }

@@ -22,12 +22,18 @@ type loaded struct {
 	o       options
 	file    lm.File
 	backend graph.Backend
-	exec    graph.Exec
-	plan    lm.Plan
+	plain   machine    // what decodes where nothing is drafted
+	watched machine    // what decodes beside a layer that drafts, which sees what it makes; plain without
 	drafts  graph.Exec // nil without
 	read    graph.Cache
 	vocab   int
 	context int
+}
+
+// A machine is a model's pass, compiled.
+type machine struct {
+	exec graph.Exec
+	plan lm.Plan
 }
 
 func open(ctx context.Context, o options) (m *loaded, err error) {
@@ -39,27 +45,50 @@ func open(ctx context.Context, o options) (m *loaded, err error) {
 	if o.draft != "" {
 		mo.Speculation, mo.Draft = engine.SpeculationDraft, o.draft
 	}
+	if o.mtp {
+		mo.Speculation = engine.SpeculationMTP
+	}
 	must.Do(m.file.Open(ctx, mo, o.threads))
 	m.backend, _, err = device.Open("cpu", device.Options{Threads: o.threads})
 	must.Do(err)
-	m.plan = must.Get(m.file.Plan(mo, m.backend.Memory()))
 	must.Do(m.file.Set.FillContext(ctx, nil))
-	m.exec = must.Get(m.backend.Compile(ctx, m.plan.Program, graph.Watch{}))
-	if p := m.plan.Drafts; p != nil {
-		must.Do(m.file.Draft.Set.FillContext(ctx, nil))
+	compile := func(f lm.File) machine {
+		plan := must.Get(f.Plan(mo, m.backend.Memory()))
+		return machine{must.Get(m.backend.Compile(ctx, plan.Program, graph.Watch{})), plan}
+	}
+	m.watched = compile(m.file)
+	if m.plain = m.watched; o.mtp {
+		plain := m.file
+		plain.MTP = nil
+		m.plain = compile(plain)
+	}
+	if p := m.watched.plan.Drafts; p != nil {
+		if m.file.Draft != nil {
+			must.Do(m.file.Draft.Set.FillContext(ctx, nil))
+		}
 		m.drafts = must.Get(m.backend.Compile(ctx, p.Program, graph.Watch{}))
 		m.read = must.Get(m.backend.NewCache(p.KV))
 	}
 	m.vocab, m.context = m.file.Config.Vocab, m.file.Context
-	if m.vocab < 2*special {
-		return nil, fmt.Errorf("a vocabulary of %d tokens; want %d", m.vocab, 2*special)
+	if m.vocab < leastVocab {
+		return nil, fmt.Errorf("a vocabulary of %d tokens; want %d", m.vocab, leastVocab)
 	}
 	return m, nil
 }
 
+// leastVocab is what the adversary needs.
+const leastVocab = 24
+
+// layer is the model's own layer that drafts, with nothing read.
+func (m *loaded) layer() *draft.MTP {
+	p := m.watched.plan.Drafts
+	return draft.NewMTP(draft.MTPOptions{Exec: m.drafts, Cache: m.read, Blocks: p.KV.Blocks, BlockSize: lm.BlockSize,
+		Rows: p.Program.Rows, Places: p.Program.Want, Context: m.context, Width: m.file.Config.Hidden, Aside: lm.RowsAside})
+}
+
 // drafter is the model that drafts, with nothing read.
 func (m *loaded) drafter() sched.Drafter {
-	p := m.plan.Drafts
+	p := m.watched.plan.Drafts
 	return draft.NewModel(draft.ModelOptions{Exec: m.drafts, Cache: m.read, Blocks: p.KV.Blocks, BlockSize: lm.BlockSize,
 		Rows: p.Program.Rows, Places: p.Program.Want, Context: m.context, Vocab: m.file.Draft.Config.Vocab})
 }
@@ -69,7 +98,10 @@ func (m *loaded) close() {
 		m.drafts.Close()
 		m.read.Close()
 	}
-	m.exec.Close()
+	m.watched.exec.Close()
+	if m.o.mtp {
+		m.plain.exec.Close()
+	}
 	m.backend.Close()
 	m.file.Close()
 }
@@ -77,12 +109,16 @@ func (m *loaded) close() {
 // compare runs a task with and without what made makes for each run with drafts, by turns.
 func (m *loaded) compare(ctx context.Context, t task, made func(all []token.ID) sched.Drafter) (r result, err error) {
 	defer must.Catch(&err)
-	without := must.Get(m.start(ctx))
+	without := must.Get(m.start(ctx, m.plain))
 	defer without.close()
 	want, _ := must.Get2(without.answer(ctx, t, m.o))
 	all := slices.Concat(t.prompt, want)
 	d := made(all)
-	with := must.Get(m.start(ctx, d))
+	decoder := m.plain
+	if _, ok := d.(sched.Watcher); ok {
+		decoder = m.watched
+	}
+	with := must.Get(m.start(ctx, decoder, d))
 	defer with.close()
 	must.Get2(with.answer(ctx, t, m.o)) // learns what rows cost
 	before := with.s.Stats()
@@ -118,18 +154,18 @@ type running struct {
 	ended chan struct{}
 }
 
-func (m *loaded) start(ctx context.Context, drafters ...sched.Drafter) (_ *running, err error) {
+func (m *loaded) start(ctx context.Context, of machine, drafters ...sched.Drafter) (_ *running, err error) {
 	defer must.Catch(&err)
 	x := &running{vocab: m.vocab, ended: make(chan struct{})}
-	x.cache = must.Get(m.backend.NewCache(m.plan.KV))
+	x.cache = must.Get(m.backend.NewCache(of.plan.KV))
 	states := m.file.Config.State > 0
 	so := sched.Options{
-		Exec: m.exec, Cache: x.cache, Blocks: m.plan.KV.Blocks, BlockSize: lm.BlockSize, Near: m.plan.KV.Near,
-		Budget: m.plan.Program.Rows, MaxWant: m.plan.Program.Want, Slots: m.plan.Running, Queue: m.o.streams,
+		Exec: of.exec, Cache: x.cache, Blocks: of.plan.KV.Blocks, BlockSize: lm.BlockSize, Near: of.plan.KV.Near,
+		Budget: of.plan.Program.Rows, MaxWant: of.plan.Program.Want, Slots: of.plan.Running, Queue: m.o.streams,
 		States: states, Context: m.context, Drafters: drafters, MaxDraft: m.o.most,
 	}
 	if states {
-		so.Spares = m.plan.Running
+		so.Spares = of.plan.Running
 	}
 	x.s = must.Get(sched.New(so))
 	ctx, x.stop = context.WithCancel(ctx)

@@ -2,6 +2,7 @@
 // known models, for benchmarks that need real sizes but no download:
 //
 //	go run ./bench/ggufgen -shape tinyllama-1.1b -type Q4_K_M -o tinyllama.gguf
+//	go run ./bench/ggufgen -shape qwen3.5-0.8b -mtp -o qwen.gguf # with a layer that drafts
 //
 // Every file is of the Llama architecture, has a SentencePiece vocabulary and
 // a chat template, and loads in quern and in llama.cpp. What it says is
@@ -14,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +40,7 @@ func run(args []string, stdout io.Writer) (err error) {
 	shapeName := flags.String("shape", "tinyllama-1.1b", "model to imitate: "+strings.Join(names(shapes, func(s shape) string { return s.name }), ", "))
 	typeName := flags.String("type", "Q4_K_M", "mixture of number types: "+strings.Join(names(mixes, func(m mix) string { return m.name }), ", "))
 	layers := flags.Int("layers", 0, "number of layers, 0 for the model's own")
+	mtp := flags.Bool("mtp", false, "add a layer for multi-token prediction, which drafts: "+strings.Join(names(drafting(), func(s shape) string { return s.name }), ", "))
 	seed := flags.Uint64("seed", 1, "seed of the random weights")
 	path := flags.String("o", "", "file to write")
 	must.Do(flags.Parse(args))
@@ -54,6 +57,9 @@ func run(args []string, stdout io.Writer) (err error) {
 	}
 	if *layers > 0 {
 		s.layers = *layers
+	}
+	if s.drafts = *mtp; s.drafts && !s.mayDraft() {
+		return fmt.Errorf("files of shape %q have no layer that drafts; take -shape %s", s.name, strings.Join(names(drafting(), func(s shape) string { return s.name }), " or "))
 	}
 	if *path == "" || flags.NArg() > 0 {
 		return errors.New("want -o FILE and no other arguments")
@@ -80,6 +86,11 @@ func writeFile(path string, s shape, m mix, seed uint64) (size int64, err error)
 	size = must.Get(f.Seek(0, io.SeekCurrent))
 	must.Do(f.Close())
 	return size, os.Rename(tmp, path)
+}
+
+// drafting are the shapes that -mtp is for.
+func drafting() []shape {
+	return slices.DeleteFunc(slices.Clone(shapes), func(s shape) bool { return !s.mayDraft() })
 }
 
 func names[T any](table []T, name func(T) string) []string {

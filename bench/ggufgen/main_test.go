@@ -36,6 +36,26 @@ func TestLatent(t *testing.T) {
 	}
 }
 
+// TestDrafting: quern knows the drafting layer of a shape that has one, and others are refused.
+func TestDrafting(t *testing.T) {
+	s := tiny
+	s.layers, s.delta, s.drafts = 4, &delta{keyHeads: 2, valueHeads: 2, dim: 32, taps: 4}, true
+	set, err := gguf.Parse(generate(t, s, mixes[0], 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lm, err := model.Open(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.OpenMTP(lm); err != nil || lm.Config().Layers != s.layers {
+		t.Errorf("%d layers, %v", lm.Config().Layers, err)
+	}
+	if err := run([]string{"-shape", "tinyllama-1.1b", "-mtp", "-o", filepath.Join(t.TempDir(), "x")}, io.Discard); err == nil || !strings.Contains(err.Error(), "take -shape qwen3.5-0.8b") {
+		t.Error(err)
+	}
+}
+
 func generate(t *testing.T, s shape, m mix, seed uint64) []byte {
 	var b bytes.Buffer
 	if err := gguf.Write(&b, metadata(s, m), tensors(s, m, seed)); err != nil {

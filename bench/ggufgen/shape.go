@@ -24,7 +24,20 @@ type shape struct {
 	mamba                    *mamba  // of Falcon-H1: beside the attention of each layer; nil elsewhere
 	latent                   *latent // of DeepSeek; nil elsewhere
 	rwkv                     *rwkv   // of RWKV-7: in place of all attention; nil elsewhere
+	drafts                   bool    // with a layer behind the last that drafts (MTP)
 }
+
+// blocks are the layers, and the one that drafts.
+func (s *shape) blocks() int {
+	if s.drafts {
+		return s.layers + 1
+	}
+	return s.layers
+}
+
+// mayDraft says whether files of its architecture have a layer that drafts. DeepSeek's has experts,
+// which no shape here has.
+func (s *shape) mayDraft() bool { return s.delta != nil }
 
 // A latent is the hyperparameters of latent attention: the width of what is cached, and of a
 // head what is not rotated, what is, and its value.
@@ -140,7 +153,7 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 		out = append(out, ropeFreqs(s))
 	}
 	q, kv := s.heads*s.headDim, s.kvHeads*s.headDim
-	for i := range s.layers {
+	for i := range s.blocks() {
 		more := m.base
 		if moreBits(i, s.layers) {
 			more = m.more
@@ -150,6 +163,12 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 		if s.rwkv != nil {
 			rwkvLayer(&out, s, m.base, blk, matrix, vector)
 			continue
+		}
+		if i == s.layers {
+			matrix(blk+"nextn.eh_proj", m.base, s.width, 2*s.width)
+			for _, name := range []string{"enorm", "hnorm", "shared_head_norm"} {
+				vector(blk+"nextn."+name, s.width)
+			}
 		}
 		if s.delta != nil {
 			hybrid(&out, s, m, i, more, matrix, vector)
@@ -183,7 +202,7 @@ func hybrid(out *[]gguf.Stream, s shape, m mix, i int, more quant.Type, matrix f
 	inner := d.valueHeads * d.dim
 	channels := 2*d.keyHeads*d.dim + inner
 	plain := func(name string, shape []int, value float32) { *out = append(*out, constant(name, shape, value)) }
-	if (i+1)%4 == 0 {
+	if (i+1)%4 == 0 || i == s.layers {
 		matrix(blk+"attn_q", m.base, 2*s.heads*s.headDim, s.width)
 		matrix(blk+"attn_k", m.base, s.kvHeads*s.headDim, s.width)
 		matrix(blk+"attn_v", more, s.kvHeads*s.headDim, s.width)
@@ -281,7 +300,10 @@ func metadata(s shape, m mix) *weights.Meta {
 	own("vocab_size", int64(s.vocab))
 	own("context_length", int64(s.context))
 	own("embedding_length", int64(s.width))
-	own("block_count", int64(s.layers))
+	own("block_count", int64(s.blocks()))
+	if s.drafts {
+		own("nextn_predict_layers", int64(1))
+	}
 	own("feed_forward_length", int64(s.ff))
 	own("attention.head_count", int64(s.heads))
 	own("attention.head_count_kv", int64(s.kvHeads))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -24,43 +25,60 @@ import (
 // A contest is what servers are compared by.
 type contest struct {
 	names, urls []string
-	streams     []int // open at the same time, a table each
-	rate        float64
-	prompts     []int // tokens, in turn
-	long        int   // tokens of one more prompt, in the middle of each run; 0 for none
-	vocab       int   // tokens are drawn from those below
+	loads       []load // in turn
+	prompts     []int  // tokens, in turn
+	long        int    // tokens of one more prompt, in the middle of each run; 0 for none
+	vocab       int    // tokens are drawn from those below
 	maxTokens   int
 	length      time.Duration // in which requests start
 	rounds      int
+	seed        uint64 // of prompts and times
+}
+
+// A load is what is put on a server: so many streams at a time or, with a rate, requests at
+// random times, of which no more are open.
+type load struct {
+	streams int
+	rate    float64 // requests a second; 0 starts the next when one ends
+}
+
+func (l load) String() string {
+	if l.rate > 0 {
+		return fmt.Sprintf("%g requests a second", l.rate)
+	}
+	return fmt.Sprintf("%d streams", l.streams)
 }
 
 // A heat is one run against one server.
 type heat struct {
-	tokens   int
-	took     time.Duration
-	first    map[int][]time.Duration // by the prompt's tokens
-	gaps     []time.Duration         // while no long prompt is read
-	during   []time.Duration         // while one is
-	problems []string
+	came, completed int
+	refused         int   // with a rate: as the server was busy (429, 503)
+	open            []int // at each arrival, those that came before and had no end yet
+	tokens          int
+	took            time.Duration
+	first           map[int][]time.Duration // by the prompt's tokens, from when they came
+	gaps            []time.Duration         // while no long prompt is read
+	during          []time.Duration         // while one is
+	problems        []string
 }
 
-// against runs all rounds. The heats are by number of streams, server and round.
+// against runs all rounds. The heats are by load, server and round.
 func (c *contest) against(ctx context.Context, progress io.Writer) (_ [][][]heat, err error) {
 	defer must.Catch(&err)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}}
 	defer client.CloseIdleConnections()
-	out := make([][][]heat, len(c.streams))
-	for i, streams := range c.streams {
+	out := make([][][]heat, len(c.loads))
+	for i, l := range c.loads {
 		out[i] = make([][]heat, len(c.urls))
 		for round := range c.rounds {
 			for k := range c.urls {
 				if round%2 == 1 {
 					k = len(c.urls) - 1 - k
 				}
-				h := c.run(ctx, client, c.urls[k], streams, uint64(round))
+				h := c.run(ctx, client, c.urls[k], l, uint64(round))
 				must.Do(ctx.Err())
 				out[i][k] = append(out[i][k], h)
-				fmt.Fprintf(progress, "%d streams, round %d of %d, %s: %.1f tokens/s\n", streams, round+1, c.rounds, c.names[k], h.speed())
+				fmt.Fprintf(progress, "%v, round %d of %d, %s: %.1f tokens/s\n", l, round+1, c.rounds, c.names[k], h.speed())
 			}
 		}
 	}
@@ -69,32 +87,88 @@ func (c *contest) against(ctx context.Context, progress io.Writer) (_ [][][]heat
 
 func (h *heat) speed() float64 { return float64(h.tokens) / h.took.Seconds() }
 
+// growth is how many of the requests that came to the middle of a run and those to its end were
+// more than the server answered: near 0 where it keeps up, and near 1 where it answers none. It is
+// told by requests that are open in the second and in the last quarter, since the first begins with none.
+func (h *heat) growth() float64 {
+	n := len(h.open) / 4
+	if n == 0 {
+		return 0
+	}
+	sum := 0
+	for i := range n {
+		sum += h.open[3*n+i] - h.open[n+i]
+	}
+	return float64(sum) / float64(n*2*n)
+}
+
 // run puts one load on one server. The same round has the same prompts and arrivals at all.
-func (c *contest) run(ctx context.Context, client *http.Client, url string, streams int, round uint64) heat {
+func (c *contest) run(ctx context.Context, client *http.Client, url string, l load, round uint64) heat {
 	h := heat{first: map[int][]time.Duration{}}
 	var mu sync.Mutex
 	var long span
-	random := rand.New(rand.NewPCG(uint64(streams), round))
+	of := uint64(l.streams)
+	if l.rate > 0 {
+		of = math.Float64bits(l.rate)
+	}
+	random := rand.New(rand.NewPCG(c.seed^of, round))
 	var longest []int
 	if c.long > 0 {
 		longest = c.prompt(random, c.long) // the generator is the feeder's from here on
 	}
-	asks := make(chan []int)
 	start := time.Now()
 	feeder, stop := context.WithTimeout(ctx, c.length)
 	defer stop()
 	var wg sync.WaitGroup
+	var replies [][]time.Time
+	places := make(chan struct{}, l.streams)
+	open := 0
+	send := func(prompt []int, came time.Time) {
+		times, tokens, err := c.complete(ctx, client, url, prompt, c.maxTokens)
+		mu.Lock()
+		defer mu.Unlock()
+		open--
+		var busy *refusal
+		switch {
+		case l.rate > 0 && errors.As(err, &busy):
+			h.refused++
+		case err != nil:
+			h.problems = append(h.problems, err.Error())
+		default:
+			h.completed++
+			h.tokens += tokens
+			h.first[len(prompt)] = append(h.first[len(prompt)], times[0].Sub(came))
+			replies = append(replies, times)
+		}
+	}
+	arrive := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		h.came++
+		h.open = append(h.open, open)
+		open++
+	}
 	wg.Go(func() {
-		defer close(asks)
+		came := start
 		for i := 0; ; i++ {
-			if c.rate > 0 && !rest(feeder, time.Duration(random.ExpFloat64()/c.rate*float64(time.Second))) {
+			if l.rate > 0 {
+				came = came.Add(time.Duration(random.ExpFloat64() / l.rate * float64(time.Second)))
+				if came.Sub(start) >= c.length || !rest(ctx, time.Until(came)) {
+					return
+				}
+			} else if !take(feeder, places) {
 				return
+			} else {
+				came = time.Now()
 			}
-			select {
-			case asks <- c.prompt(random, c.prompts[i%len(c.prompts)]):
-			case <-feeder.Done():
-				return
-			}
+			prompt, due := c.prompt(random, c.prompts[i%len(c.prompts)]), came
+			arrive()
+			wg.Go(func() {
+				if l.rate == 0 || take(ctx, places) { // at random times it may wait for a place
+					send(prompt, due)
+					<-places
+				}
+			})
 		}
 	})
 	if c.long > 0 {
@@ -113,24 +187,6 @@ func (c *contest) run(ctx context.Context, client *http.Client, url string, stre
 			long = span{from, times[0]}
 		})
 	}
-	var replies [][]time.Time
-	for range streams {
-		wg.Go(func() {
-			for prompt := range asks {
-				sent := time.Now()
-				times, tokens, err := c.complete(ctx, client, url, prompt, c.maxTokens)
-				mu.Lock()
-				if err != nil {
-					h.problems = append(h.problems, err.Error())
-				} else if len(times) > 0 {
-					h.tokens += tokens
-					h.first[len(prompt)] = append(h.first[len(prompt)], times[0].Sub(sent))
-					replies = append(replies, times)
-				}
-				mu.Unlock()
-			}
-		})
-	}
 	wg.Wait()
 	h.took = time.Since(start)
 	for _, times := range replies {
@@ -146,6 +202,16 @@ func (c *contest) run(ctx context.Context, client *http.Client, url string, stre
 	return h
 }
 
+// take waits for one of the places, and reports whether it was not disturbed.
+func take(ctx context.Context, places chan<- struct{}) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case places <- struct{}{}:
+		return true
+	}
+}
+
 // A span is from a request to its first token.
 type span struct{ from, to time.Time }
 
@@ -158,6 +224,9 @@ func (c *contest) prompt(random *rand.Rand, n int) []int {
 	}
 	return p
 }
+
+// A refusal is the answer of a server that is busy.
+type refusal struct{ error }
 
 // complete has a prompt completed and returns when its events came, and its tokens.
 func (c *contest) complete(ctx context.Context, client *http.Client, url string, prompt []int, n int) (times []time.Time, tokens int, err error) {
@@ -175,7 +244,11 @@ func (c *contest) complete(ctx context.Context, client *http.Client, url string,
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		text := must.Get(io.ReadAll(io.LimitReader(res.Body, 500)))
-		return nil, 0, fmt.Errorf("status %d: %s", res.StatusCode, text)
+		err := fmt.Errorf("status %d: %s", res.StatusCode, text)
+		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable {
+			err = &refusal{err}
+		}
+		return nil, 0, err
 	}
 	done := false
 	err = events(res.Body, func(data []byte) error {
@@ -207,6 +280,8 @@ func (c *contest) complete(ctx context.Context, client *http.Client, url string,
 		return nil, 0, errors.New("the stream has no usage")
 	case tokens != n:
 		return nil, 0, fmt.Errorf("%d tokens were written, not %d", tokens, n)
+	case len(times) == 0:
+		return nil, 0, errors.New("no event has a choice")
 	}
 	return times, tokens, nil
 }

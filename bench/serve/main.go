@@ -12,6 +12,9 @@
 //
 //	go run ./bench/serve -against quern=http://127.0.0.1:8080 -against ik=http://127.0.0.1:8081 \
 //		-streams 1,16,64 -prompt 64,512 -max-tokens 128 -d 30s
+//
+// So many streams are kept open then. With -rate 0.5,1,2 requests come at random times instead, so
+// many a second, at most -n of them open: what a server does that others do not wait for.
 package main
 
 import (
@@ -58,19 +61,22 @@ func main() {
 		vs.names, vs.urls = append(vs.names, name), append(vs.urls, url)
 		return nil
 	})
-	vs.streams, vs.prompts = []int{1, 16}, []int{64, 512}
-	flag.Func("streams", "with -against, streams open at the same time, in `numbers` with commas (default 1,16)", numbers(&vs.streams))
+	streams := []int{1, 16}
+	vs.prompts = []int{64, 512}
+	var rates []float64
+	flag.Func("streams", "with -against and without -rate, streams open at the same time, in `numbers` with commas (default 1,16)", numbers(&streams))
 	flag.Func("prompt", "with -against, tokens of the prompts, in `numbers` with commas (default 64,512)", numbers(&vs.prompts))
 	flag.IntVar(&vs.long, "long", 0, "with -against, tokens of one long prompt in the middle of each run")
 	flag.IntVar(&vs.vocab, "vocab", 32000, "with -against, tokens of the model's vocabulary")
 	flag.IntVar(&vs.rounds, "rounds", 3, "with -against, runs of each server")
+	flag.Uint64Var(&vs.seed, "seed", rand.Uint64(), "with -against, of prompts and times; the same again finds its prompts in caches")
 	flag.StringVar(&o.url, "url", "http://127.0.0.1:8080", "where the server listens")
 	flag.StringVar(&o.key, "key", os.Getenv("QUERN_API_KEY"), "API key (default $QUERN_API_KEY)")
 	flag.StringVar(&o.model, "model", "", "model to ask (default the server's default)")
-	flag.IntVar(&o.streams, "n", 64, "streams open at the same time")
+	flag.IntVar(&o.streams, "n", 64, "streams open at the same time; with -against and -rate the most")
 	flag.DurationVar(&o.length, "d", time.Minute, "how long to keep up the load")
 	flag.DurationVar(&o.warmup, "warmup", 5*time.Second, "load before anything is measured; its replies are checked too")
-	flag.Float64Var(&o.rate, "rate", 0, "new streams per second, at random times; 0 starts the next when one ends")
+	flag.Func("rate", "new streams per second, at random times, in `numbers` with commas with -against (default the next starts when one ends)", numbers(&rates))
 	flag.IntVar(&o.prompts, "prompts", 48, "different prompts")
 	flag.IntVar(&o.maxTokens, "max-tokens", 64, "most tokens of a reply")
 	flag.IntVar(&o.pid, "pid", 0, "process id of the server, to watch its memory (Linux)")
@@ -79,19 +85,30 @@ func main() {
 	flag.BoolVar(&asJSON, "json", false, "print JSON")
 	flag.Parse()
 	o.growth = growth << 20
-	if flag.NArg() > 0 || o.streams < 1 || o.prompts < 1 || o.maxTokens < 1 || o.length <= 0 {
+	if flag.NArg() > 0 || len(vs.names) == 0 && len(rates) > 1 || vs.rounds < 1 || o.streams < 1 || o.prompts < 1 || o.maxTokens < 1 || o.length <= 0 {
 		fmt.Fprintln(os.Stderr, "serve: bad arguments; see -help")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if len(vs.names) > 0 {
-		vs.rate, vs.maxTokens, vs.length = o.rate, o.maxTokens, o.length
+		vs.maxTokens, vs.length = o.maxTokens, o.length
+		for _, rate := range rates {
+			vs.loads = append(vs.loads, load{o.streams, rate})
+		}
+		if len(rates) == 0 {
+			for _, n := range streams {
+				vs.loads = append(vs.loads, load{streams: n})
+			}
+		}
 		if !vs.compare(ctx) {
 			stop()
 			os.Exit(1)
 		}
 		return
+	}
+	if len(rates) > 0 {
+		o.rate = rates[0]
 	}
 	r, err := run(ctx, o, os.Stderr)
 	if err != nil {
@@ -113,13 +130,14 @@ func main() {
 }
 
 // numbers reads a list of positive numbers.
-func numbers(into *[]int) func(string) error {
+func numbers[T int | float64](into *[]T) func(string) error {
 	return func(s string) error {
 		*into = nil
 		for f := range strings.SplitSeq(s, ",") {
-			n, err := strconv.Atoi(f)
-			if err != nil || n < 1 {
-				return fmt.Errorf("%q is not a number from 1 up", f)
+			x, err := strconv.ParseFloat(f, 64)
+			n := T(x)
+			if err != nil || float64(n) != x || x <= 0 || x > mostNumber {
+				return fmt.Errorf("%q is not such a number above 0 and up to %d", f, mostNumber)
 			}
 			*into = append(*into, n)
 		}
@@ -127,11 +145,14 @@ func numbers(into *[]int) func(string) error {
 	}
 }
 
+const mostNumber = 1_000_000
+
 // compare runs a contest and prints its table. It says whether nothing went wrong.
 func (c *contest) compare(ctx context.Context) bool {
+	busy := stat.Load()
 	heats, err := c.against(ctx, os.Stderr)
 	if err == nil {
-		err = c.table(os.Stdout, heats)
+		err = c.table(os.Stdout, heats, busy)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)

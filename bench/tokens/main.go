@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -72,13 +71,9 @@ func run(out io.Writer, o options) (err error) {
 	must.Do(os.WriteFile(ranks, v.ranks(), 0o600))
 	p := must.Get(startPeer(filepath.Join("bench", "tokens", "peer.mjs"), o.peers))
 	defer p.Stop()
-	load, _ := os.ReadFile("/proc/loadavg")
-	one, _, _ := strings.Cut(string(load), " ")
-	if n, err := strconv.ParseFloat(one, 64); err == nil && n > 0.5 {
-		one += " — the machine was busy, so these numbers do not count"
-	}
-	fmt.Fprintf(out, "# Tokenizers, %s\n\n%d CPUs, %s/%s, %s. Load average before: %s\n\n", time.Now().Format(time.DateOnly),
-		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), one)
+	load := stat.Load()
+	fmt.Fprintf(out, "# Tokenizers, %s\n\n%d CPUs, %s/%s, %s. %s\n\n", time.Now().Format(time.DateOnly),
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), stat.Stamp(load))
 	fmt.Fprintf(out, "Vocabulary %s; documents of %d KiB; MB for a second of the process's CPU time, median of %d runs, interleaved.\n\n", filepath.Base(o.vocab), document>>10, o.runs)
 	fmt.Fprint(out, "| pre-tokenizer | text | quern | range | tokenizers | range | tiktoken (wasm) | range | same tokens |\n|---|---|---:|---|---:|---|---:|---|---|\n")
 	for _, pre := range rows {
