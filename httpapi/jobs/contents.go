@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"quern/httpapi/batch"
@@ -28,15 +29,16 @@ type contents interface {
 // wants a place reads the part it is in.
 type objects struct {
 	store jetstream.ObjectStore
+	nc    *nats.Conn
 	max   int64
 }
 
 const partSize = 4 << 20
 
-func openObjects(ctx context.Context, js jetstream.JetStream, o *Options) (contents, error) {
+func openObjects(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, o *Options) (contents, error) {
 	s, err := js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucketObjects,
 		Description: "contents of files, and large results", Replicas: o.Replicas, MaxBytes: o.MaxBytes, TTL: max(o.TTL, 0)})
-	return &objects{s, o.MaxBytes}, err
+	return &objects{s, nc, o.MaxBytes}, err
 }
 
 func partName(name string, part int64) string { return fmt.Sprintf("%s.%d", name, part) }
@@ -111,7 +113,7 @@ func (r *objectReader) fill() error {
 	}
 	r.buf, r.part = nil, part
 	return within(r.ctx, 3*callTime, func(ctx context.Context) (err error) {
-		r.buf, err = r.o.store.GetBytes(ctx, partName(r.name, part))
+		r.buf, err = r.o.getBytes(ctx, partName(r.name, part))
 		return err
 	})
 }

@@ -39,7 +39,8 @@ func failure(err error) error {
 		return &batch.FullError{Left: 0, Err: err}
 	case errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrConnectionClosed),
 		errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded),
-		errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, context.DeadlineExceeded):
+		errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, jetstream.ErrDigestMismatch), // a copy has not got all of it
+		errors.Is(err, context.DeadlineExceeded):
 		return &batch.AwayError{Err: err}
 	case errors.As(err, &api):
 		switch api.ErrorCode {

@@ -147,7 +147,9 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 	makers := []func(context.Context) error{
 		bucket(&s.records, jetstream.KeyValueConfig{Bucket: bucketRecords, Description: "files and batches of quern", MaxBytes: -1}),
 		bucket(&s.active, jetstream.KeyValueConfig{Bucket: bucketActive, Description: "batches that are not over", MaxBytes: -1}),
-		bucket(&s.leases, jetstream.KeyValueConfig{Bucket: bucketLeases, Description: "stewards of batches", TTL: leaseTime, Storage: jetstream.MemoryStorage}),
+		// In files, as all is: of what nodes keep in memory they elect no leader after a loss of power until
+		// every one of them is back.
+		bucket(&s.leases, jetstream.KeyValueConfig{Bucket: bucketLeases, Description: "stewards of batches", TTL: leaseTime}),
 		bucket(&s.results, jetstream.KeyValueConfig{Bucket: bucketResults, Description: "results of lines", MaxBytes: share, TTL: max(o.TTL, 0)}),
 		func(ctx context.Context) (err error) {
 			s.queue, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
@@ -163,7 +165,7 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 				s.contents, err = openFolder(filepath.Join(o.Dir, "contents"), o.MaxBytes, s.room)
 				return err
 			}
-			s.contents, err = openObjects(ctx, s.js, o)
+			s.contents, err = openObjects(ctx, s.nc, s.js, o)
 			return err
 		},
 	}
@@ -174,6 +176,12 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 		// A cluster that has just started has no leader for a while.
 		if err := within(ctx, 3*callTime, make); err != nil {
 			return err
+		}
+	}
+	if s.server == nil { // what clients were told is kept
+		s.records = sure{s.records, s.nc}
+		if s.responses != nil {
+			s.responses = sure{s.responses, s.nc}
 		}
 	}
 	return nil

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"quern/bench/poll"
 	"quern/httpapi/batch"
 )
@@ -34,6 +36,91 @@ func TestOnce(t *testing.T) {
 			if err := j.s.copyResult(t.Context(), &got, key); err != nil || got.String() != strings.Repeat("0", size) {
 				t.Errorf("%d bytes, %v", got.Len(), err)
 			}
+		}
+	})
+}
+
+// late is a bucket whose copy gets keys late.
+type late struct {
+	jetstream.KeyValue
+	asks int // that it has not got yet
+}
+
+func (b *late) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	if b.asks--; b.asks >= 0 {
+		return nil, jetstream.ErrKeyNotFound
+	}
+	return b.KeyValue.Get(ctx, key)
+}
+
+// lateObjects is the same of an object store.
+type lateObjects struct {
+	jetstream.ObjectStore
+	asks int
+}
+
+func (b *lateObjects) GetBytes(ctx context.Context, name string, opts ...jetstream.GetObjectOpt) ([]byte, error) {
+	if b.asks--; b.asks >= 0 {
+		return nil, jetstream.ErrObjectNotFound
+	}
+	return b.ObjectStore.GetBytes(ctx, name, opts...)
+}
+
+// TestLateCopy: what a client was told is kept is found where the copy that is asked is behind, and
+// what was removed, or never there, is not.
+func TestLateCopy(t *testing.T) {
+	stores(t, func(t *testing.T, o Options) {
+		o.Workers = -1
+		j, _ := openJobs(t, o, (&clerk{}).run)
+		f := put(t, j, "me", input(1))
+		s, ok := j.s.records.(sure)
+		if ok == (len(o.Servers) == 0) {
+			t.Fatalf("the bucket is a %T", j.s.records)
+		}
+		if !ok {
+			return // there is one copy
+		}
+		copied := &late{KeyValue: s.KeyValue}
+		j.s.records = sure{copied, s.nc}
+		objects := j.s.contents.(*objects)
+		contents := &lateObjects{ObjectStore: objects.store}
+		objects.store = contents
+		for _, tt := range []struct {
+			name, id string
+			want     error
+		}{{"kept", f.ID, nil}, {"never there", "file-0", batch.ErrNotFound}, {"removed", f.ID, batch.ErrNotFound}} {
+			if tt.name == "removed" {
+				if err := j.DeleteFile(t.Context(), "me", f.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			copied.asks, contents.asks = 3, 3
+			_, r, err := j.OpenFile(t.Context(), "me", tt.id)
+			if err != tt.want {
+				t.Errorf("%s: %v", tt.name, err)
+			} else if err == nil {
+				r.Close()
+			}
+		}
+	})
+}
+
+// TestStorage: all that nodes keep lies in files. Of what is in memory a cluster that lost power elects no
+// leader until every node is back.
+func TestStorage(t *testing.T) {
+	stores(t, func(t *testing.T, o Options) {
+		o.ResponseBytes = 1 << 20
+		j, _ := openJobs(t, o, (&clerk{}).run)
+		put(t, j, "", input(1))
+		n := 0
+		list := j.s.js.ListStreams(t.Context())
+		for i := range list.Info() {
+			if n++; i.Config.Storage != jetstream.FileStorage {
+				t.Errorf("%s lies in %v", i.Config.Name, i.Config.Storage)
+			}
+		}
+		if err := list.Err(); err != nil || n < 6 {
+			t.Errorf("%d streams, %v", n, err)
 		}
 	})
 }
