@@ -40,9 +40,13 @@ type bucket struct {
 	at         time.Time
 }
 
-// fill is what is there now, of a bucket that from now on holds size.
+// fill is what is there now, of a bucket that from now on holds size. Without a limit nothing is
+// noted, so that one that is set later begins full.
 func (b *bucket) fill(size int, now time.Time) {
 	switch {
+	case size == 0:
+		*b = bucket{}
+		return
 	case b.at.IsZero():
 		b.left = float64(size)
 	case b.size != float64(size): // as much is taken as before

@@ -74,6 +74,31 @@ func TestLimits(t *testing.T) {
 	none.Leave()
 }
 
+// What was taken while there was no limit is not owed when one is set.
+func TestLimitSetLater(t *testing.T) {
+	c := &clock{time.Unix(1000, 0)}
+	l := &Limits{Now: c.now}
+	for _, limit := range []Limit{{Requests: 60}, {Streams: 5}} {
+		for range 3 {
+			p, err := l.Enter("a", limit, http.Header{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Spend(1e6)
+			p.Leave()
+		}
+	}
+	h := http.Header{}
+	late, err := l.Enter("a", Limit{Requests: 60, Tokens: 600}, h)
+	if got, want := told(h, "tokens"), "600 600 0s"; err != nil || got != want {
+		t.Errorf("%v, headers %q, want %q", err, got, want)
+	}
+	late.Spend(100)
+	if _, err := l.Enter("a", Limit{Tokens: 600}, h); err != nil || told(h, "tokens") != "600 500 10s" {
+		t.Errorf("%v, headers %q", err, told(h, "tokens"))
+	}
+}
+
 // In no minute more than twice the limit is let in, and in the long run the limit.
 func TestRate(t *testing.T) {
 	c := &clock{time.Unix(1000, 0)}
