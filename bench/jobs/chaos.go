@@ -4,18 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"strings"
-	"syscall"
+	"slices"
 	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
 )
 
 // embedded kills one server with an embedded store, again and again.
@@ -29,42 +22,11 @@ func embedded(ctx context.Context, o *options) error {
 
 // cluster kills servers and nodes of a JetStream cluster of three, which keeps three copies.
 func cluster(ctx context.Context, o *options) error {
-	const nodes, querns = 3, 3
-	var ports [2 * nodes]int
-	for i := range ports {
-		p, err := freePort()
-		if err != nil {
-			return err
-		}
-		ports[i] = p
-	}
-	self, err := os.Executable()
+	all, err := newCluster(o, 3, nil)
 	if err != nil {
 		return err
 	}
-	var all []*process
-	var addrs, routes []string
-	for i := range nodes {
-		addrs = append(addrs, fmt.Sprintf("nats://127.0.0.1:%d", ports[i]))
-		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", ports[nodes+i]))
-	}
-	for i := range nodes {
-		name := fmt.Sprintf("node%d", i+1)
-		all = append(all, &process{name: name, log: filepath.Join(o.dir, name+".log"), args: []string{self, "node", "-name", name,
-			"-port", fmt.Sprint(ports[i]), "-route", fmt.Sprint(ports[nodes+i]), "-routes", strings.Join(routes, ","), "-dir", filepath.Join(o.dir, name)}})
-	}
-	config := filepath.Join(o.dir, "quern.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "jobs: {store: %q, replicas: %d, workers: 4, max_bytes: 256MiB}\n", strings.Join(addrs, ","), nodes), 0o600); err != nil {
-		return err
-	}
-	for i := range querns {
-		q, err := newQuern(o, fmt.Sprintf("quern%d", i+1), "--config", config, "--threads", "1")
-		if err != nil {
-			return err
-		}
-		all = append(all, q)
-	}
-	return chaos(ctx, o, all)
+	return chaos(ctx, o, slices.Concat(all.nodes, all.querns))
 }
 
 // chaos begins a batch, and kills one process after the other and starts it again until the
@@ -82,7 +44,7 @@ func chaos(ctx context.Context, o *options, all []*process) error {
 		}
 	}
 	began := time.Now()
-	b, err := begin(ctx, bases, o)
+	b, err := begin(ctx, patient(bases), o.lines, o.tokens)
 	if err != nil {
 		return err
 	}
@@ -130,37 +92,5 @@ func chaos(ctx context.Context, o *options, all []*process) error {
 		}
 	}
 	fmt.Printf("%d kills, %.0f s, %d results came second and were refused\n", kills, time.Since(began).Seconds(), twice)
-	return nil
-}
-
-// node is a JetStream server of a cluster, which syncs before it acknowledges.
-func node(args []string) error {
-	f := flag.NewFlagSet("node", flag.ExitOnError)
-	name := f.String("name", "", "its name")
-	port := f.Int("port", 0, "for clients")
-	route := f.Int("route", 0, "for other nodes")
-	routes := f.String("routes", "", "addresses of all nodes")
-	dir := f.String("dir", "", "its store")
-	_ = f.Parse(args) // it exits by itself
-	o := &server.Options{ServerName: *name, Host: "127.0.0.1", Port: *port, NoSigs: true,
-		JetStream: true, StoreDir: *dir, SyncAlways: true, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 256 << 20,
-		Cluster: server.ClusterOpts{Name: "quern", Host: "127.0.0.1", Port: *route}}
-	for a := range strings.SplitSeq(*routes, ",") {
-		u, err := url.Parse(a)
-		if err != nil {
-			return err
-		}
-		o.Routes = append(o.Routes, u)
-	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		return err
-	}
-	s.ConfigureLogger()
-	s.Start()
-	end := make(chan os.Signal, 1)
-	signal.Notify(end, os.Interrupt, syscall.SIGTERM)
-	<-end
-	s.Shutdown()
 	return nil
 }

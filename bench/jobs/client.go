@@ -24,11 +24,22 @@ type status struct {
 	} `json:"request_counts"`
 }
 
-// call asks a server, and the next one where it is away, for at most two minutes.
-func call(ctx context.Context, bases []string, method, path, kind string, body []byte) ([]byte, error) {
-	var last error
-	for try := range 1200 {
-		r, err := http.NewRequestWithContext(ctx, method, bases[try%len(bases)]+path, bytes.NewReader(body))
+// An asker sends a request and returns the answer, which is an error unless it is 200.
+type asker func(ctx context.Context, method, path, kind string, body []byte) ([]byte, error)
+
+// An answer is an error that a server sent.
+type answer struct {
+	status int
+	retry  string // Retry-After
+	text   string
+}
+
+func (a *answer) Error() string { return fmt.Sprintf("%d %.200s", a.status, a.text) }
+
+// once asks one server one time.
+func once(base string) asker {
+	return func(ctx context.Context, method, path, kind string, body []byte) ([]byte, error) {
+		r, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
@@ -36,27 +47,47 @@ func call(ctx context.Context, bases []string, method, path, kind string, body [
 			r.Header.Set("Content-Type", kind)
 		}
 		resp, err := http.DefaultClient.Do(r)
-		if err == nil {
-			b, rerr := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			switch {
-			case rerr == nil && resp.StatusCode == 200:
-				return b, nil
-			case resp.StatusCode < 500:
-				return nil, fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, b)
-			}
-			err = fmt.Errorf("%s %s: %d %.200s: %w", method, path, resp.StatusCode, b, errors.Join(rerr))
-		}
-		last = err
-		if err := wait(ctx, 100*time.Millisecond); err != nil {
+		if err != nil {
 			return nil, err
 		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if resp.StatusCode != 200 {
+			err = errors.Join(&answer{resp.StatusCode, resp.Header.Get("Retry-After"), string(b)}, err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		return b, nil
 	}
-	return nil, last
+}
+
+// patient asks a server, and the next one where it is away.
+func patient(bases []string) asker {
+	return func(ctx context.Context, method, path, kind string, body []byte) (b []byte, err error) {
+		var final error
+		try := 0
+		err = patiently(ctx, func() error {
+			var err error
+			b, err = once(bases[try%len(bases)])(ctx, method, path, kind, body)
+			try++
+			var a *answer
+			if errors.As(err, &a) && a.status < 500 {
+				final, err = err, nil
+			}
+			return err
+		})
+		return b, errors.Join(final, err)
+	}
+}
+
+// call asks patiently.
+func call(ctx context.Context, bases []string, method, path, kind string, body []byte) ([]byte, error) {
+	return patient(bases)(ctx, method, path, kind, body)
 }
 
 // begin uploads lines and begins their batch.
-func begin(ctx context.Context, bases []string, o *options) (b status, err error) {
+func begin(ctx context.Context, ask asker, lines, tokens int) (b status, err error) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	err = form.WriteField("purpose", "batch")
@@ -64,8 +95,8 @@ func begin(ctx context.Context, bases []string, o *options) (b status, err error
 	if err := errors.Join(err, err2); err != nil {
 		return b, err
 	}
-	for i := range o.lines {
-		fmt.Fprintf(part, `{"custom_id":"c%d","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"Count from %d."}],"max_tokens":%d,"seed":1,"ignore_eos":true}}`+"\n", i, i, o.tokens)
+	for i := range lines {
+		fmt.Fprintf(part, `{"custom_id":"c%d","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"Count from %d."}],"max_tokens":%d,"seed":1,"ignore_eos":true}}`+"\n", i, i, tokens)
 	}
 	if err := form.Close(); err != nil {
 		return b, err
@@ -73,14 +104,14 @@ func begin(ctx context.Context, bases []string, o *options) (b status, err error
 	var f struct {
 		ID string `json:"id"`
 	}
-	text, err := call(ctx, bases, "POST", "/v1/files", form.FormDataContentType(), body.Bytes())
+	text, err := ask(ctx, "POST", "/v1/files", form.FormDataContentType(), body.Bytes())
 	if err == nil {
 		err = json.Unmarshal(text, &f)
 	}
 	if err != nil {
 		return b, err
 	}
-	text, err = call(ctx, bases, "POST", "/v1/batches", "application/json",
+	text, err = ask(ctx, "POST", "/v1/batches", "application/json",
 		fmt.Appendf(nil, `{"input_file_id":%q,"endpoint":"/v1/chat/completions","completion_window":"24h"}`, f.ID))
 	if err == nil {
 		err = json.Unmarshal(text, &b)
@@ -96,22 +127,53 @@ func look(ctx context.Context, bases []string, id string) (b status, err error) 
 	return b, err
 }
 
+// A tally is what became of lines.
+type tally struct{ batches, lines, completed, failed, lost, twice, strange int }
+
+func (t *tally) add(x tally) {
+	t.batches += x.batches
+	t.lines += x.lines
+	t.completed += x.completed
+	t.failed += x.failed
+	t.lost += x.lost
+	t.twice += x.twice
+	t.strange += x.strange
+}
+
+// check says whether it is every line once.
+func (t *tally) check() error {
+	fmt.Printf("%d lines, %d answered, %d failed: %d lost, %d answered twice\n", t.lines, t.completed, t.failed, t.lost, t.twice)
+	if t.lost+t.twice+t.failed+t.strange > 0 || t.completed != t.lines {
+		return errors.New("that is not every line once")
+	}
+	return nil
+}
+
 // finish waits for the end of a batch, and says what is wrong with its files.
 func finish(ctx context.Context, bases []string, id string, lines int) error {
+	t, err := count(ctx, bases, id, lines)
+	if err != nil {
+		return err
+	}
+	return t.check()
+}
+
+// count waits for the end of a batch, and counts what is in its files.
+func count(ctx context.Context, bases []string, id string, lines int) (tally, error) {
 	var b status
 	for {
 		var err error
 		if b, err = look(ctx, bases, id); err != nil {
-			return err
+			return tally{}, err
 		}
 		if b.Status == "completed" {
 			break
 		}
 		if b.Status == "failed" || b.Status == "expired" || b.Status == "cancelled" {
-			return fmt.Errorf("the batch is %s", b.Status)
+			return tally{}, fmt.Errorf("the batch is %s", b.Status)
 		}
 		if err := wait(ctx, 200*time.Millisecond); err != nil {
-			return err
+			return tally{}, err
 		}
 	}
 	times := map[string]int{}
@@ -121,30 +183,29 @@ func finish(ctx context.Context, bases []string, id string, lines int) error {
 		}
 		text, err := call(ctx, bases, "GET", "/v1/files/"+file+"/content", "", nil)
 		if err != nil {
-			return err
+			return tally{}, err
 		}
 		for line := range strings.Lines(string(text)) {
 			var x struct {
 				ID string `json:"custom_id"`
 			}
 			if err := json.Unmarshal([]byte(line), &x); err != nil {
-				return fmt.Errorf("a line of the output is %.100q: %w", line, err)
+				return tally{}, fmt.Errorf("a line of the output is %.100q: %w", line, err)
 			}
 			times[x.ID]++
 		}
 	}
-	lost, twice := 0, 0
+	t := tally{batches: 1, lines: lines, completed: b.Counts.Completed, failed: b.Counts.Failed}
 	for i := range lines {
-		switch n := times[fmt.Sprintf("c%d", i)]; {
+		name := fmt.Sprintf("c%d", i)
+		switch n := times[name]; {
 		case n == 0:
-			lost++
+			t.lost++
 		case n > 1:
-			twice++
+			t.twice++
 		}
+		delete(times, name)
 	}
-	fmt.Printf("%d lines, %d answered, %d failed: %d lost, %d answered twice\n", lines, b.Counts.Completed, b.Counts.Failed, lost, twice)
-	if lost+twice+b.Counts.Failed > 0 || len(times) != lines || b.Counts.Completed != lines {
-		return errors.New("that is not every line once")
-	}
-	return nil
+	t.strange = len(times)
+	return t, nil
 }

@@ -4,6 +4,7 @@
 //
 //	go run ./bench/jobs -quern QUERN embedded -lines 10000 -kills 20
 //	go run ./bench/jobs -quern QUERN cluster -lines 2000 -kills 12
+//	go run ./bench/jobs -quern QUERN outage -lines 2000 -kills 12
 //	go run ./bench/jobs -quern QUERN pace -lines 5000
 //
 // QUERN is a quern binary. Everything listens on 127.0.0.1 and lies in a folder of its own,
@@ -29,10 +30,12 @@ type options struct {
 	tokens     int
 	chats      int
 	seed       uint64
+	lazy       bool
+	mounts     bool
 }
 
 var commands = map[string]func(context.Context, *options) error{
-	"embedded": embedded, "cluster": cluster, "pace": pace,
+	"embedded": embedded, "cluster": cluster, "outage": outage, "pace": pace,
 }
 
 func main() {
@@ -44,16 +47,18 @@ func main() {
 	flag.Parse()
 	run := commands[flag.Arg(0)]
 	if run == nil || o.quern == "" {
-		fmt.Fprintln(os.Stderr, "jobs: write jobs -quern BINARY embedded, cluster or pace; see -help")
+		fmt.Fprintln(os.Stderr, "jobs: write jobs -quern BINARY embedded, cluster, outage or pace; see -help")
 		os.Exit(2)
 	}
 	f := flag.NewFlagSet(flag.Arg(0), flag.ExitOnError)
 	f.StringVar(&o.model, "model", "", "file that is asked (default the built-in model)")
 	f.IntVar(&o.lines, "lines", 2000, "lines of the batch")
-	f.IntVar(&o.kills, "kills", 20, "processes that are killed while it runs")
+	f.IntVar(&o.kills, "kills", 20, "processes that are killed while it runs; of outage, how often all of them are")
 	f.IntVar(&o.tokens, "tokens", 16, "of each answer")
 	f.IntVar(&o.chats, "chats", 200, "of pace: chats without and with a batch")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "of what is killed when")
+	f.BoolVar(&o.lazy, "lazy", false, "of outage: nodes sync every two minutes, as JetStream does unless it is told; something is lost then")
+	f.BoolVar(&o.mounts, "mounts", false, "of outage: it has mounts of its own already, and may make some")
 	_ = f.Parse(flag.Args()[1:]) // it exits by itself
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -23,7 +23,7 @@ func pace(ctx context.Context, o *options) error {
 	}
 	bases := []string{q.base}
 	began := time.Now()
-	b, err := begin(ctx, bases, o)
+	b, err := begin(ctx, patient(bases), o.lines, o.tokens)
 	if err != nil {
 		return err
 	}
@@ -37,9 +37,7 @@ func pace(ctx context.Context, o *options) error {
 	for turn := range 2 * turns {
 		with := turn % 2
 		if with == 1 {
-			many := *o
-			many.lines = 50_000
-			if b, err = begin(ctx, bases, &many); err != nil {
+			if b, err = begin(ctx, patient(bases), 50_000, o.tokens); err != nil {
 				return err
 			}
 			if err := running(ctx, bases, b.ID); err != nil {

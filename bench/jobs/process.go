@@ -60,19 +60,36 @@ func (p *process) start(ctx context.Context) error {
 	if err := p.cmd.Start(); err != nil || p.base == "" {
 		return err
 	}
-	for range 600 {
+	err = patiently(ctx, func() error {
 		resp, err := http.Get(p.base + "/readyz")
-		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == 200 {
-				return nil
-			}
-		}
-		if err := wait(ctx, 50*time.Millisecond); err != nil {
+		if err != nil {
 			return err
 		}
+		resp.Body.Close()
+		if resp.StatusCode != 200 {
+			return fmt.Errorf("/readyz says %s", resp.Status)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s is not ready: %w; see %s", p.name, err, p.log)
 	}
-	return fmt.Errorf("%s is not ready after 30 s; see %s", p.name, p.log)
+	return nil
+}
+
+// patiently tries again until there is no error, for two minutes at most.
+func patiently(ctx context.Context, try func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if wait(ctx, 50*time.Millisecond) != nil {
+			return fmt.Errorf("given up: %w", err)
+		}
+	}
 }
 
 // kill ends it as kill -9 does.

@@ -11,13 +11,14 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"quern/bench/internal/drive"
 )
 
 // disk fills a small disk.
@@ -27,30 +28,13 @@ func disk(ctx context.Context, o *options) (string, error) { return mounted(ctx,
 // does what it is to do.
 func mounted(ctx context.Context, o *options, name string, do func(context.Context, *options) (string, error)) (string, error) {
 	if o.mounts {
-		if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-			return "", fmt.Errorf("%w: %w", errNotHere, err)
+		if err := drive.Private(); err != nil {
+			return "", err
 		}
 		return do(ctx, o)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.CommandContext(ctx, self, "-quern", o.quern, name, "-mounts", fmt.Sprintf("-must=%v", o.must), fmt.Sprintf("-times=%d", o.times))
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-	if os.Geteuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
-	}
-	if err := cmd.Start(); err != nil {
-		return "", fmt.Errorf("%w: mounts of its own: %w", errNotHere, err)
-	}
-	if err := cmd.Wait(); err != nil {
-		return "", fmt.Errorf("in mounts of its own: %w", err)
-	}
-	return "in mounts of its own, as above", nil
+	err := drive.Again(ctx, "-quern", o.quern, name, "-mounts", fmt.Sprintf("-must=%v", o.must), fmt.Sprintf("-times=%d", o.times))
+	return "in mounts of its own, as above", err
 }
 
 // space is what the small disk has.

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"quern/bench/internal/drive"
 )
 
 type options struct {
@@ -51,7 +53,7 @@ var faults = []fault{
 }
 
 // errNotHere is of faults that this machine does not allow.
-var errNotHere = errors.New("not tried, this machine does not allow it")
+var errNotHere = drive.ErrNotHere
 
 func main() {
 	var o options

@@ -10,54 +10,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"quern/bench/internal/drive"
 )
 
-// power takes the power away: the server keeps all on a file system of a disk that is a file. When
-// it is killed, that file holds what was synced, and what was not is in the memory of the system
-// alone, which is dropped. Writes that reached the disk count as on it: a disk that loses its own
-// cache is not played. The file system is told to write nothing by itself, and a file that is not
-// synced has to be gone each time, or nothing is shown.
+// power takes the power away: the server keeps all on a drive that loses what was not synced when
+// it is killed. A file that is not synced has to be gone each time, or nothing is shown.
 func power(ctx context.Context, o *options) (string, error) { return mounted(ctx, o, "power", outages) }
-
-// diskSize is what the disk has; files of zeros take no room.
-const diskSize = 1 << 30
-
-// A drive is a file system in a file.
-type drive struct{ image, at string }
-
-// plug mounts it.
-func (d *drive) plug(ctx context.Context) error {
-	// commit is in seconds: how long the journal waits where nothing is synced.
-	return command(ctx, "mount", "-o", "loop,commit=3600", d.image, d.at)
-}
-
-// unplug has the drive be what was on the disk at this moment.
-func (d *drive) unplug(ctx context.Context) error {
-	before := d.image + ".before"
-	if err := command(ctx, "cp", "--sparse=always", d.image, before); err != nil {
-		return err
-	}
-	// This writes to the old file, which is then thrown away.
-	if err := errors.Join(unix.Unmount(d.at, 0), os.Remove(d.image)); err != nil {
-		return err
-	}
-	return os.Rename(before, d.image)
-}
-
-func command(ctx context.Context, name string, args ...string) error {
-	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(out))
-	}
-	return nil
-}
 
 // A ledger is the batches that a server has accepted, with the lines of each.
 type ledger struct {
@@ -140,22 +102,12 @@ func (l *ledger) ended(ctx context.Context, c *client) error {
 
 // outages takes the power away again and again.
 func outages(ctx context.Context, o *options) (string, error) {
-	d := &drive{filepath.Join(o.dir, "image"), filepath.Join(o.dir, "disk")}
-	f, err := os.Create(d.image)
+	d, err := drive.New(ctx, o.dir)
 	if err != nil {
 		return "", err
 	}
-	if err := errors.Join(f.Truncate(diskSize), f.Close(), os.Mkdir(d.at, 0o700)); err != nil {
-		return "", err
-	}
-	if err := command(ctx, "mkfs.ext4", "-q", "-F", d.image); err != nil {
-		return "", fmt.Errorf("%w: %w", errNotHere, err)
-	}
-	if err := d.plug(ctx); err != nil {
-		return "", fmt.Errorf("%w: %w", errNotHere, err)
-	}
-	defer func() { _ = unix.Unmount(d.at, unix.MNT_DETACH) }() // with the name space at the latest
-	s, err := newServer(o, fmt.Sprintf("%sjobs: {dir: %s/jobs}\n", small, d.at))
+	defer d.Close()
+	s, err := newServer(o, fmt.Sprintf("%sjobs: {dir: %s/jobs}\n", small, d.At))
 	if err != nil {
 		return "", err
 	}
@@ -177,18 +129,14 @@ func outages(ctx context.Context, o *options) (string, error) {
 			return "", ctx.Err()
 		case <-time.After(200*time.Millisecond + rand.N(800*time.Millisecond)):
 		}
-		lost := filepath.Join(d.at, fmt.Sprint("not-synced-", n)) // one that is written again is synced by ext4
-		if err := os.WriteFile(lost, bytes.Repeat([]byte("gone"), 1<<16), 0o600); err != nil {
+		if err := d.Mark(); err != nil {
 			return "", err
 		}
 		s.kill() // with its writes and syncs under way
 		all.Wait()
 		c.http.CloseIdleConnections()
-		if err := errors.Join(d.unplug(ctx), d.plug(ctx)); err != nil {
+		if err := d.Cut(ctx); err != nil {
 			return "", err
-		}
-		if text, err := os.ReadFile(lost); err == nil && bytes.Contains(text, []byte("gone")) {
-			return "", errors.New("a file that was not synced outlived the outage: this file system shows nothing")
 		}
 	}
 	if _, err := s.start(ctx); err != nil {
