@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -20,8 +21,8 @@ func (a *app) doctorCmd() *cobra.Command {
 		Use:   "doctor",
 		Short: "Look for what makes models slow on this machine, and say how to mend it",
 		Long: `Looks at the configuration, the CPU's level, quota and governor, how fast memory is read,
-huge pages, the GPU's driver, the folders that are written to (permissions, room, speed of
-64 MiB), and limits of this process. It takes a few seconds and loads no model.
+huge pages, the GPU's driver, the folders that are written to (models, batches, prefix cache:
+permissions, room, speed of 64 MiB), and limits of this process. It takes a few seconds and loads no model.
 
 The exit status is 1 when something does not work; what is only slow leaves it at 0.`,
 		Example: `  quern doctor
@@ -68,8 +69,21 @@ func (a *app) machine(cmd *cobra.Command) *doctor.Machine {
 	m.Config, m.Threads = s.File, s.Threads
 	m.Read = func() (float64, error) { return measure.ReadBandwidth(s.Threads) }
 	if dir, err := a.storeDir(s); err == nil {
-		m.Dirs = append(m.Dirs, doctor.Dir{Use: "models", Path: dir, Setting: "model_dirs"})
+		m.Dirs = append(m.Dirs, doctor.Dir{Use: "models", Path: dir, Setting: "model_dirs", Why: "models are read from there when they are loaded"})
 	}
-	m.Dirs = append(m.Dirs, doctor.Dir{Use: "temporary files", Path: os.TempDir(), Setting: "TMPDIR"})
+	m.Dirs = append(m.Dirs, doctor.Dir{Use: "temporary files", Path: os.TempDir(), Setting: "TMPDIR", Why: "uploads and sound wait there"})
+	if err != nil {
+		return m // what the settings name is not known
+	}
+	dir, unfound := a.dataDir()
+	if o, ok := s.JobsOptions(filepath.Join(dir, "jobs"), nil); ok && len(o.Servers) == 0 && (unfound == nil || s.Jobs.Dir != "") {
+		m.Dirs = append(m.Dirs, doctor.Dir{Use: "batches", Path: o.Dir, Setting: "jobs.dir", Why: "files, batches and each result are synced there"})
+	}
+	if dir := s.PrefixCache.Dir; dir != "" {
+		m.Dirs = append(m.Dirs, doctor.Dir{Use: "the prefix cache", Path: dir, Setting: "prefix_cache.dir", Why: "prompts that are known are read from there"})
+	}
+	if file := s.Audit.File; file != "" {
+		m.Dirs = append(m.Dirs, doctor.Dir{Use: "the audit log", Path: filepath.Dir(file), Setting: "audit.file", Why: "each request is written there"})
+	}
 	return m
 }

@@ -11,7 +11,7 @@ import (
 func TestDoctor(t *testing.T) {
 	dir := t.TempDir()
 	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
-	write(t, good, "model_dirs: ["+dir+"]")
+	write(t, good, "model_dirs: ["+dir+"]\njobs: {dir: "+dir+"/jobs}\nprefix_cache: {dir: "+dir+"/cache}\naudit: {file: "+dir+"/audit.log}")
 	write(t, bad, "lisen: :80")
 	code, text, errs := quern(t, "", nil, "doctor", "--config", good, "--json")
 	var list []struct{ What, State, Found, Fix string }
@@ -25,10 +25,14 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	for _, what := range []string{"configuration", "CPU level", "memory bandwidth", "GPU", "folder of models", "folder of temporary files"} {
+	for _, what := range []string{"configuration", "CPU level", "memory bandwidth", "GPU", "folder of models", "folder of temporary files", "folder of batches", "folder of the prefix cache", "folder of the audit log"} {
 		if !seen[what] {
 			t.Errorf("nothing about %s", what)
 		}
+	}
+	write(t, good, "prefix_cache: {dir: "+good+"/cache}") // below a file
+	if code, text, _ := quern(t, "", nil, "doctor", "--config", good); code != 1 || !strings.Contains(text, "broken  folder of the prefix cache") || !strings.Contains(text, "prefix_cache.dir") {
+		t.Errorf("exit code %d: %s", code, text)
 	}
 	if code, text, _ := quern(t, "", nil, "doctor", "--config", bad); code != 1 || !strings.Contains(text, "broken  configuration") || !strings.Contains(text, "lisen") || !strings.Contains(text, "→") {
 		t.Errorf("exit code %d: %s", code, text)

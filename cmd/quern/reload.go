@@ -69,19 +69,30 @@ func (f *follower) follow() error {
 	return nil
 }
 
-// onHangup calls each with every SIGHUP, until stop is called.
-func onHangup(each func()) (stop func()) {
-	c := make(chan os.Signal, 1)
+// catchHangups has SIGHUP not end the program from now on. One that comes before there is something
+// to do with it waits in the channel.
+func catchHangups() (c chan os.Signal, stop func()) {
+	c = make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
+	return c, func() { signal.Stop(c) }
+}
+
+// onHangup calls each with every signal of c, until stop is called.
+func onHangup(c <-chan os.Signal, each func()) (stop func()) {
+	end := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for range c {
-			each()
+		for {
+			select {
+			case <-c:
+				each()
+			case <-end:
+				return
+			}
 		}
 	})
 	return func() {
-		signal.Stop(c)
-		close(c)
+		close(end)
 		wg.Wait()
 	}
 }

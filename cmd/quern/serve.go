@@ -86,6 +86,8 @@ log read again; a configuration with a mistake changes nothing.`,
 func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*settings.Loaded, error), open bool) error {
 	ctx, stop := signals(parent, stopSignals...)
 	defer stop()
+	hangups, uncaught := catchHangups()
+	defer uncaught()
 	log := a.logger(s)
 	setProcs(s.Threads)
 
@@ -167,7 +169,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	}
 	defer watched()
 	f := &follower{load: again, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
-	defer onHangup(func() {
+	defer onHangup(hangups, func() {
 		if audited != nil {
 			if err := audited.Reopen(); err != nil {
 				log.Error("the audit log goes on in the file it had", "err", err)

@@ -48,6 +48,7 @@ type Machine struct {
 // A Dir is a folder that is written to.
 type Dir struct {
 	Use, Path, Setting string
+	Why                string // it should be fast
 }
 
 // Look looks at everything, in order.
@@ -113,7 +114,9 @@ func (m *Machine) governor() []Finding {
 	case "":
 		return nil
 	case "powersave", "conservative", "userspace":
-		if m.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver") != "intel_pstate" || g != "powersave" {
+		// These drivers raise the clock by themselves under that name.
+		driver := m.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver")
+		if driver != "intel_pstate" && driver != "amd-pstate-epp" || g != "powersave" {
 			return one("CPU governor", Slow, g, "cpupower frequency-set -g performance")
 		}
 	}

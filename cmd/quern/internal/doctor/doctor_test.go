@@ -47,6 +47,10 @@ func TestLook(t *testing.T) {
 		{"governor", func(_ *Machine, put func(string, string)) {
 			put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave")
 		}, "CPU governor", Slow, "performance"},
+		{"governor of a driver that raises the clock", func(_ *Machine, put func(string, string)) {
+			put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave")
+			put("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "amd-pstate-epp")
+		}, "CPU governor", OK, ""},
 		{"slow memory", func(m *Machine, _ func(string, string)) { m.Read = func() (float64, error) { return 3e9, nil } }, "memory bandwidth", Slow, "channels"},
 		{"no huge pages", func(_ *Machine, put func(string, string)) {
 			put("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]")
@@ -54,7 +58,7 @@ func TestLook(t *testing.T) {
 		{"GPU without driver", func(_ *Machine, put func(string, string)) { put("dev/nvidia0", ""); put("dev/nvidiactl", "") }, "GPU", Slow, "libcuda"},
 		{"few files", func(m *Machine, _ func(string, string)) { m.Files = 1024 }, "open files", Slow, "ulimit"},
 		{"folder", func(m *Machine, _ func(string, string)) {
-			m.Dirs = []Dir{{"models", filepath.Join(m.Root, "sys/kernel/mm/transparent_hugepage/enabled/below"), "model_dirs"}}
+			m.Dirs = []Dir{{Use: "models", Path: filepath.Join(m.Root, "sys/kernel/mm/transparent_hugepage/enabled/below"), Setting: "model_dirs"}}
 		}, "folder of models", Broken, "model_dirs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,7 +86,7 @@ func TestLook(t *testing.T) {
 // A folder that will be made is judged by where it will be, and nothing is left in it.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
-	m := &Machine{Dirs: []Dir{{"models", filepath.Join(dir, "a", "b"), "model_dirs"}}}
+	m := &Machine{Dirs: []Dir{{Use: "models", Path: filepath.Join(dir, "a", "b"), Setting: "model_dirs"}}}
 	f := m.folders()
 	if len(f) != 1 || f[0].State == Broken || !strings.Contains(f[0].Found, "reads") {
 		t.Errorf("%+v", f)

@@ -52,7 +52,7 @@ func (d Dir) look() []Finding {
 	case known && free < littleAt:
 		return one(name, Slow, found, "make room, or name another: "+d.Setting)
 	case read < slowDisk || written < slowDisk/4:
-		return one(name, Slow, found, "models are read from there when they are loaded: use a local disk, or name another: "+d.Setting)
+		return one(name, Slow, found, d.Why+": use a local disk, or name another: "+d.Setting)
 	}
 	return one(name, OK, found, "")
 }
