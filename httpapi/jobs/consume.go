@@ -17,7 +17,11 @@ func (s *store) consume(ctx context.Context) (err error) {
 		MaxDeliver:    -1, // workers count, and end what was delivered too often
 		MaxAckPending: inFlight,
 	}
-	if s.lines, err = s.queue.CreateOrUpdateConsumer(ctx, config); err != nil || s.server == nil {
+	lines, err := s.queue.CreateOrUpdateConsumer(ctx, config)
+	if err == nil && s.lines == nil {
+		s.lines = lines
+	}
+	if err != nil || s.server == nil {
 		return err // another server's workers may be at it
 	}
 	at, err := s.lines.Info(ctx)

@@ -28,11 +28,12 @@ type store struct {
 
 	records   jetstream.KeyValue // files and batches, by owner
 	active    jetstream.KeyValue // batches that are not over
-	leases    jetstream.KeyValue // whose steward each is
+	leases    jetstream.KeyValue // whose steward each is; of passing
 	results   jetstream.KeyValue // by batch and line
 	responses jetstream.KeyValue // by owner and id; nil where none are kept
 	queue     jetstream.Stream
 	lines     jetstream.Consumer
+	passing   []*passing
 	contents  contents
 	room      room // of the embedded one
 }
@@ -147,19 +148,7 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 	makers := []func(context.Context) error{
 		bucket(&s.records, jetstream.KeyValueConfig{Bucket: bucketRecords, Description: "files and batches of quern", MaxBytes: -1}),
 		bucket(&s.active, jetstream.KeyValueConfig{Bucket: bucketActive, Description: "batches that are not over", MaxBytes: -1}),
-		// In files, as all is: of what nodes keep in memory they elect no leader after a loss of power until
-		// every one of them is back.
-		bucket(&s.leases, jetstream.KeyValueConfig{Bucket: bucketLeases, Description: "stewards of batches", TTL: leaseTime}),
 		bucket(&s.results, jetstream.KeyValueConfig{Bucket: bucketResults, Description: "results of lines", MaxBytes: share, TTL: max(o.TTL, 0)}),
-		func(ctx context.Context) (err error) {
-			s.queue, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-				Name: queueStream, Description: "lines that wait", Subjects: []string{queueSubject + "*"},
-				Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew,
-				MaxBytes: share, Replicas: o.Replicas, PersistMode: persist,
-			})
-			return err
-		},
-		s.consume,
 		func(ctx context.Context) (err error) {
 			if s.server != nil {
 				s.contents, err = openFolder(filepath.Join(o.Dir, "contents"), o.MaxBytes, s.room)
@@ -175,6 +164,37 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 	for _, make := range makers {
 		// A cluster that has just started has no leader for a while.
 		if err := within(ctx, 3*callTime, make); err != nil {
+			return err
+		}
+	}
+	s.passing = []*passing{
+		{name: "KV_" + bucketLeases, make: func(ctx context.Context) error {
+			// In files, as all is: of what nodes keep in memory they elect no leader after a loss of power
+			// until every one of them is back.
+			b, err := s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+				Bucket: bucketLeases, Description: "stewards of batches", TTL: leaseTime, Replicas: o.Replicas})
+			if err == nil && s.leases == nil {
+				s.leases = roomy{b, s.room}
+			}
+			return err
+		}},
+		{name: queueStream, make: func(ctx context.Context) error {
+			queue, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+				Name: queueStream, Description: "lines that wait", Subjects: []string{queueSubject + "*"},
+				Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew,
+				MaxBytes: share, Replicas: o.Replicas, PersistMode: persist,
+			})
+			if err != nil {
+				return err
+			}
+			if s.queue == nil {
+				s.queue = queue
+			}
+			return s.consume(ctx)
+		}},
+	}
+	for _, p := range s.passing {
+		if err := s.openPassing(ctx, p); err != nil {
 			return err
 		}
 	}

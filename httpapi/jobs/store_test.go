@@ -105,6 +105,73 @@ func TestLateCopy(t *testing.T) {
 	})
 }
 
+// headless is a cluster some of whose streams have no leader.
+type headless struct {
+	jetstream.JetStream
+	gone *bool
+}
+
+func (h headless) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if *h.gone {
+		return nil, &jetstream.APIError{Code: 503, ErrorCode: codeNoLeader}
+	}
+	return h.JetStream.Stream(ctx, name)
+}
+
+// TestMend: leases and lines whose streams have no leader for long are made anew, no sooner, and the
+// batch they were of goes on.
+func TestMend(t *testing.T) {
+	stores(t, func(t *testing.T, o Options) {
+		if len(o.Servers) == 0 {
+			return // there is one node
+		}
+		o.Workers = -1
+		c := &clerk{}
+		j, _ := openJobs(t, o, c.run)
+		b := begin(t, j, "", put(t, j, "", input(3)).ID)
+		poll.Until(t, "the lines wait", func() bool {
+			i, err := j.s.queue.Info(t.Context())
+			return err == nil && i.State.Msgs == 3
+		})
+		gone := false
+		s := &store{js: headless{j.s.js, &gone}, passing: j.s.passing}
+		for _, tt := range []struct {
+			name string
+			gone bool
+			at   time.Duration
+			want int
+		}{{"well", false, 0, 0}, {"lost", true, time.Second, 0}, {"back", false, 20 * time.Second, 0}, {"lost again", true, 40 * time.Second, 0},
+			{"for a while", true, 69 * time.Second, 0}, {"for long", true, 71 * time.Second, 2}, {"after that", false, 80 * time.Second, 0}} {
+			gone = tt.gone
+			if mended, err := s.mend(t.Context(), start.Add(tt.at)); err != nil || len(mended) != tt.want {
+				t.Errorf("%s: %v, %v", tt.name, mended, err)
+			}
+		}
+		if _, err := j.s.leases.Get(t.Context(), b.ID); !errors.Is(err, jetstream.ErrKeyNotFound) {
+			t.Errorf("the lease is still there: %v", err)
+		}
+		// What the steward does every quarter of a minute.
+		r := &steward{j: j, s: j.s, id: b.ID, key: batchKey("", b.ID)}
+		if _, err := get(t.Context(), j.s, r.key, &r.r); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := r.waiting(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d lines wait in a new queue, %v", n, err)
+		}
+		if err := r.fill(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { (&worker{j: j, s: j.s, run: c.run}).work(ctx) })
+		defer func() { stop(); wg.Wait() }()
+		b = reached(t, j, "", b.ID, batch.Completed)
+		if got := content(t, j, "", b.OutputFileID); len(got) != 3 {
+			t.Errorf("%d lines of output", len(got))
+		}
+	})
+}
+
 // TestStorage: all that nodes keep lies in files. Of what is in memory a cluster that lost power elects no
 // leader until every node is back.
 func TestStorage(t *testing.T) {

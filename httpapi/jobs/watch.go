@@ -32,6 +32,12 @@ func (j *Jobs) watch(ctx context.Context, s *store) {
 			}
 		}
 		ids, err := s.activeIDs(ctx)
+		if err == nil && s.server == nil {
+			var mended []string
+			if mended, err = s.mend(ctx, time.Now()); len(mended) > 0 {
+				j.log.WarnContext(ctx, "streams of the cluster had no leader, and were made anew; nothing is lost", "streams", mended)
+			}
+		}
 		if err != nil && ctx.Err() == nil {
 			j.log.WarnContext(ctx, "batches cannot be looked after", "err", err)
 		}
