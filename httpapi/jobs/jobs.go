@@ -186,6 +186,7 @@ type OpenFile = func(ctx context.Context, id string) (f batch.File, content io.R
 // await opens the store as soon as there is something in it. It returns nil when ctx ends
 // before.
 func (j *Jobs) await(ctx context.Context) *store {
+	said := ""
 	for {
 		s, err := j.look(ctx)
 		if err == nil {
@@ -195,7 +196,12 @@ func (j *Jobs) await(ctx context.Context) *store {
 		if errors.Is(err, batch.ErrNotFound) {
 			again.Stop() // until the first file comes
 		} else {
-			j.log.WarnContext(ctx, "batch work cannot begin", "err", err, "again", retryOpen)
+			level := slog.LevelWarn
+			if err.Error() == said { // once is enough, until it is another
+				level = slog.LevelDebug
+			}
+			said = err.Error()
+			j.log.Log(ctx, level, "batch work cannot begin", "err", err, "again", retryOpen)
 		}
 		select {
 		case <-ctx.Done():

@@ -264,6 +264,34 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestAllDamaged: a folder whose files are all cut short, as after a loss of power, is mended by the first
+// who has computed their blocks.
+func TestAllDamaged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := disktest.New(".")
+		keys := chain("a", 9)
+		b := open(files, 1<<20)
+		b.save(keys)
+		b.s.Close()
+		for _, name := range files.Files() {
+			files.Change(name, func(data []byte) []byte { return data[:100] })
+		}
+		b = open(files, 1<<20)
+		synctest.Wait()
+		defer func() { b.s.Close() }()
+		if n := b.found(t, keys); n != 0 {
+			t.Errorf("%d blocks", n)
+		}
+		b.save(keys)
+		if n := b.found(t, keys); n != 9 {
+			t.Errorf("%d blocks after they were written again, want 9", n)
+		}
+		if st := b.s.Stats(); st.Files != 9 || st.Bytes != 9*file {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
 // A use that is damaged does not stop the count of uses, and files that are none of a Store's
 // are left alone.
 func TestForeignFiles(t *testing.T) {

@@ -318,6 +318,10 @@ func (s *Store) fetch(f *Fetch) {
 	case !ok:
 		s.stats.Misses++
 		f.end = i
+		for _, k := range f.keys[i+1:] { // may be damaged too; they are computed, and so written again
+			s.index.remove(k)
+			s.index.remove(k.States())
+		}
 		return
 	}
 	s.stats.Hits++
