@@ -40,11 +40,18 @@ func (s *Line) Set(done float64, what string) {
 	}
 	// Spaces take away what was longer: not every terminal of Windows reads escape
 	// sequences. A terminal that is gone shows nothing.
-	text := statusText(done, what, s.width()-reserve)
+	width := s.width()
+	if width <= 0 {
+		width = usual
+	}
+	text := statusText(done, what, width-reserve)
 	columns := runewidth.StringWidth(text)
 	_, _ = io.WriteString(s.w, "\r"+text+strings.Repeat(" ", max(s.shown-columns, 0)))
 	s.shown, s.drawn = max(columns, s.shown), time.Now()
 }
+
+// usual is the width of a terminal that does not tell it, as many that programs make.
+const usual = 80
 
 // reserve is how many columns stay free for "^C" and the cursor.
 const reserve = 4

@@ -92,3 +92,12 @@ func TestStatusText(t *testing.T) {
 		}
 	}
 }
+
+// TestWidthNotTold: a terminal that does not tell its columns is as wide as most.
+func TestWidthNotTold(t *testing.T) {
+	var out bytes.Buffer
+	NewLine(&out, func() int { return 0 }).Set(0.5, "12 of 24 lines")
+	if got := out.String(); !strings.Contains(got, "50") || !strings.Contains(got, "12 of 24 lines") {
+		t.Errorf("%q", got)
+	}
+}
