@@ -176,6 +176,12 @@ func (s *scanner) word(rest string) error {
 			return nil
 		}
 	}
+	for _, sign := range []string{"°", ".°", ".º", ".ª"} { // n° 5
+		if words := s.abbreviations[low+sign]; words != "" && strings.HasPrefix(rest[k:], sign) {
+			s.put(strings.Fields(words), k+len(sign))
+			return nil
+		}
+	}
 	if after := rest[k:]; strings.HasPrefix(after, ".") {
 		if words := s.abbreviations[low+"."]; words != "" {
 			k++
