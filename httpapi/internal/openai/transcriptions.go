@@ -130,7 +130,11 @@ func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Tra
 	case "vtt":
 		return a.Write(c, 200, "text/vtt; charset=utf-8", []byte(transcript.VTT(t.Spoken())))
 	case diarizedJSON:
-		return a.WriteJSON(c, 200, t.Diarized())
+		d := t.Diarized()
+		if r.Translate {
+			d.Task = "translate"
+		}
+		return a.WriteJSON(c, 200, d)
 	case whisperX:
 		return a.WriteJSON(c, 200, t.WhisperX())
 	case "verbose_json":
@@ -172,6 +176,12 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 		Segments *[]transcript.SegmentObject `json:"segments,omitempty"`
 		Words    *[]transcript.WordObject    `json:"words,omitempty"`
 		Warnings []string                    `json:"warnings,omitempty"`
+	}
+	switch r.format { // whose lines the last event can be made into
+	case whisperX:
+		r.segments, r.words = true, true
+	case "srt", "vtt":
+		r.segments = true
 	}
 	s := a.NewStream(c, stream.ServerEvents)
 	return server.StreamWork(a.API, c, s, s.Event, func(ctx context.Context, send func(any) error) error {
