@@ -50,10 +50,19 @@ var codes = []pattern{
 	{re(`(40[13])\(([bk])\)`), func(m []string, s *scanner) []string {
 		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
 	}},
+	// #2024-117
+	{re(`(\d{2,4})-(\d{2,4})`), func(m []string, s *scanner) []string {
+		if s.lastWord() != "number" {
+			return nil
+		}
+		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
+	}},
 	// digits after a word that wants them one by one, or in pairs
 	{re(`\d{2,10}`), func(m []string, s *scanner) []string {
 		w, after := s.lastWord(), firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
 		switch {
+		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && s.wordBack(3) == "text":
+			return digits(m[0])
 		case (w == "star" || w == "pound") && keyed[s.wordBack(2)]:
 			return digits(m[0])
 		case w == "in" && len(m[0]) >= 3 && (s.wordBack(2) == "ends" || s.wordBack(2) == "ending"), spelledNumbers[w] && len(m[0]) >= 3, (w == "call" || w == "dial" || w == "dialed") && len(m[0]) >= 3 && (after < 'a' || after > 'z'):

@@ -169,6 +169,9 @@ func measure(m []string, s *scanner) []string {
 	if unit == "in" && spaced && bare && stop == "" && !set("foot feet")[s.lastWord()] && after != "" && !strings.ContainsAny(after[:1], ",);.:!?") {
 		return nil
 	}
+	if unit == "W" && spaced && strings.HasPrefix(after, ". ") {
+		return nil // 1200 W. Oak St.
+	}
 	if stop != "" {
 		// The stop of a shortened unit, unless the sentence ends.
 		rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+6)], " ")

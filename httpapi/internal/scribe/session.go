@@ -208,6 +208,9 @@ func (s *session) fail(kind string, err error) {
 // take does what a message says, or returns what is wrong with it, and by what name.
 func (s *session) take(b []byte) (kind string, err error) {
 	o, err := body.Parse(b)
+	if e := (*fault.Error)(nil); errors.As(err, &e) {
+		e.Message = strings.Replace(e.Message, "the body", "the message", 1)
+	}
 	if err != nil {
 		return "input_error", err
 	}
