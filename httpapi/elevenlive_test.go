@@ -189,6 +189,7 @@ func TestStreamInputRefused(t *testing.T) {
 		{"no text", "stream-input", []string{`{"voice_settings":{}}`}, "invalid_input_message", "text"},
 		{"text is a number", "stream-input", []string{`{"text":1}`}, "invalid_input_message", "text"},
 		{"schedule", "stream-input", []string{`{"text":" ","generation_config":{"chunk_length_schedule":[0]}}`}, "invalid_value", "chunk_length_schedule"},
+		{"schedule is no list", "stream-input", []string{`{"text":" ","generation_config":{"chunk_length_schedule":"x"}}`}, "invalid_input_message", "chunk_length_schedule"},
 		{"dictionaries", "stream-input", []string{`{"text":" ","pronunciation_dictionary_locators":[{"pronunciation_dictionary_id":"a"}]}`}, "invalid_value", "pronunciation_dictionary_locators"},
 		{"tempo changes", "stream-input", []string{`{"text":"Hello "}`, `{"text":"you","voice_settings":{"speed":1.1}}`}, "invalid_value", "speed"},
 		{"too much", "stream-input", []string{`{"text":"` + strings.Repeat("word ", 30) + `"}`}, "string_above_max_length", "limits.speech_chars"},

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -373,5 +374,29 @@ func TestRealtimeLiveBeta(t *testing.T) {
 	c.say("session.update", `"session":{"audio":{"input":{"transcription":{"delay":"never"}}}}`)
 	if _, message := c.refused(); !strings.Contains(message, "minimal") {
 		t.Error(message)
+	}
+}
+
+// TestRealtimeLiveLeast: 100 ms of sound are a turn at every rate, and each turn's item comes
+// behind that of the turn before it, so that clients can put transcripts in order.
+func TestRealtimeLiveLeast(t *testing.T) {
+	for format, sound := range map[string]string{
+		"pcm":  pcm24(0.1, true),
+		"pcmu": base64.StdEncoding.EncodeToString(slices.Repeat([]byte{0x20, 0xa0}, 400)),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := listenTo(t, httpapi.Options{Engine: &fake{}, Realtime: httpapi.Realtime{Items: 1}}, "?intent=transcription", nil)
+			l.then("session.update", strings.Replace(byClient, `"turn_detection"`, `"format":{"type":"audio/`+format+`"},"turn_detection"`, 1))
+			var before any
+			for range 3 {
+				l.then("input_audio_buffer.append", `"audio":%q`, sound)
+				end := l.then("input_audio_buffer.commit", "")
+				committed := ofType(end, "input_audio_buffer.committed")
+				if len(committed) != 1 || committed[0]["previous_item_id"] != before {
+					t.Fatalf("%s: behind %v: %v", format, before, end)
+				}
+				before = committed[0]["item_id"]
+			}
+		})
 	}
 }

@@ -103,6 +103,9 @@ func (c *talker) types() (list []string) {
 func (c *talker) refused() (code, message string) {
 	c.t.Helper()
 	e := c.until("error")["error"].(object)
+	if e["type"] == "" {
+		c.t.Errorf("a failure of no type: %v", e)
+	}
 	return e["code"].(string), e["message"].(string)
 }
 

@@ -203,6 +203,21 @@ func TestScribeBad(t *testing.T) {
 	})
 }
 
+// TestScribeLeast: 100 ms of sound can be committed at every rate.
+func TestScribeLeast(t *testing.T) {
+	for format, bytes := range map[string]int{"pcm_8000": 1600, "pcm_16000": 3200, "pcm_44100": 8820, "ulaw_8000": 800} {
+		synctest.Test(t, func(t *testing.T) {
+			c := scribeTo(t, newBubble(t, httpapi.Options{Engine: &fake{}}), "&audio_format="+format)
+			for range 2 {
+				all := c.then(`{"message_type":"input_audio_chunk","audio_base_64":"` + base64.StdEncoding.EncodeToString(make([]byte, bytes)) + `","commit":true}`)
+				if len(messages(all, "committed_transcript")) != 1 {
+					t.Errorf("%s: %v", format, all)
+				}
+			}
+		})
+	}
+}
+
 // TestScribeFails: what the recogniser cannot do is told, and the session goes on; its work
 // ends when the client leaves.
 func TestScribeFails(t *testing.T) {

@@ -389,6 +389,28 @@ func TestAlignment(t *testing.T) {
 	}
 }
 
+// TestAlignmentNormalized: what was said has spaces between all words, also between those of two
+// utterances, and lists that are empty are lists.
+func TestAlignmentNormalized(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	for text, want := range map[string]string{speechText: strings.TrimSpace(speechText), "🦄 a.": ""} {
+		r := post(t, s, "/v1/text-to-speech/bm_george/with-timestamps", `{"text":"`+text+`"}`)
+		b := string(body(t, r))
+		var v struct {
+			Normalized struct {
+				Characters []string `json:"characters"`
+			} `json:"normalized_alignment"`
+		}
+		if err := json.Unmarshal([]byte(b), &v); err != nil || r.StatusCode != 200 || strings.Contains(b, "null") {
+			t.Fatalf("%d %v %.300s", r.StatusCode, err, b)
+		}
+		got := strings.Join(v.Normalized.Characters, "")
+		if want != "" && strings.Count(got, " ") != len(strings.Fields(want))-1 {
+			t.Errorf("%q is said as %q", text, got)
+		}
+	}
+}
+
 func TestVendorDialect(t *testing.T) {
 	s := newServer(t, httpapi.Options{})
 	get := func(path string) (int, map[string]any) {

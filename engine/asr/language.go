@@ -47,6 +47,23 @@ var aliases = map[string]string{
 	"castilian": "es", "mandarin": "zh", "jv": "jw", "nb": "no", "iw": "he", "in": "id", "fil": "tl",
 }
 
+// threeLetters are codes of ISO 639-2 and 639-3, each before the code of Whisper's.
+var threeLetters = strings.Fields(`eng en zho zh chi zh cmn zh deu de ger de spa es rus ru kor ko fra fr fre fr jpn ja por pt tur tr pol pl cat ca nld nl dut nl ara ar arb ar swe sv ita it ind id hin hi fin fi vie vi
+	heb he ukr uk ell el gre el msa ms may ms zsm ms ces cs cze cs ron ro rum ro dan da hun hu tam ta nor no nob no tha th urd ur hrv hr bul bg lit lt lat la mri mi mao mi mal ml cym cy wel cy slk sk slo sk
+	tel te fas fa per fa pes fa lav lv lvs lv ben bn srp sr aze az azj az slv sl kan kn est et ekk et mkd mk mac mk bre br eus eu baq eu isl is ice is hye hy arm hy nep ne npi ne mon mn khk mn bos bs kaz kk
+	sqi sq alb sq swa sw swh sw glg gl mar mr pan pa sin si khm km sna sn yor yo som so afr af oci oc kat ka geo ka bel be tgk tg snd sd guj gu amh am yid yi ydd yi lao lo uzb uz uzn uz fao fo hat ht pus ps
+	tuk tk nno nn mlt mt san sa ltz lb mya my bur my bod bo tib bo tgl tl mlg mg asm as tat tt lin ln hau ha bak ba jav jw sun su`)
+
+// ofThree returns the code of a language by one of threeLetters, or "".
+func ofThree(s string) string {
+	for i := 0; i < len(threeLetters); i += 2 {
+		if s == threeLetters[i] {
+			return threeLetters[i+1]
+		}
+	}
+	return ""
+}
+
 // LanguageCode returns the code Whisper knows a language by, given a code or an
 // English name in any case; a region after the code ("pt-BR") is left out. It
 // returns "" for what is no language of Whisper's.
@@ -61,7 +78,10 @@ func LanguageCode(s string) string {
 			return l.code
 		}
 	}
-	return aliases[short]
+	if code := aliases[short]; code != "" {
+		return code
+	}
+	return ofThree(short)
 }
 
 // LanguageName returns the English name of a language by its code, "" when

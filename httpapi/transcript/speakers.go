@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"quern/engine"
@@ -26,7 +27,13 @@ func (t *Transcript) Name(speaker int, unknown func(i int) string) string {
 	case speaker <= len(t.Speakers.Names) && t.Speakers.Names[speaker-1] != "":
 		return t.Speakers.Names[speaker-1]
 	}
-	return unknown(speaker - 1)
+	// What is the name of somebody known goes to nobody else; no two numbers meet, as all are
+	// moved by the number of speakers.
+	i := speaker - 1
+	for slices.Contains(t.Speakers.Names, unknown(i)) {
+		i += len(t.Speakers.Names)
+	}
+	return unknown(i)
 }
 
 // Numbered is what whisperX calls speakers: SPEAKER_00.

@@ -28,10 +28,11 @@ var abbreviations = func() map[string][]abbreviation {
 		beforeName: `mr Mister, mrs Missus, ms Miz, dr Doctor, prof Professor, st Saint, gen General, sen Senator, rep Representative, gov Governor, capt Captain, lt Lieutenant, col Colonel,
 			sgt Sergeant, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
 		counted: `p page, pp pages, no number, nos numbers, vol volume, vols volumes, ch chapter, chap chapter, fig figure, figs figures, eq equation, eqs equations, sec section, secs sections, art article,
-			ext extension, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines`,
+			ext extension, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines,
+			gen Genesis, exod Exodus, ps Psalm, prov Proverbs, isa Isaiah, matt Matthew, rom Romans, cor Corinthians, gal Galatians, eph Ephesians, phil Philippians, heb Hebrews, rev Revelation`,
 		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, cir Circle`,
 		anywhere: `jr Junior, sr Senior, esq Esquire, etc et cetera, vs versus, approx approximately, dept department, inc Incorporated, ltd Limited, corp Corporation, co Company, bros Brothers, assn Association,
-			univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors,
+			univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors,
 			jan January, feb February, mar March, apr April, jun June, jul July, aug August, sept September, sep September, oct October, nov November, dec December,
 			mon Monday, tue Tuesday, tues Tuesday, wed Wednesday, thu Thursday, thur Thursday, thurs Thursday, fri Friday, sat Saturday, sun Sunday, e.g for example, i.e that is, a.k.a also known as, p.s P S`,
 		state: `ala Alabama, ariz Arizona, ark Arkansas, calif California, colo Colorado, conn Connecticut, del Delaware, fla Florida, ga Georgia, ill Illinois, ind Indiana, kan Kansas, ky Kentucky, la Louisiana,
@@ -46,7 +47,7 @@ var abbreviations = func() map[string][]abbreviation {
 }()
 
 // unstopped are abbreviations said in full without a full stop too.
-var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately"}
+var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "Attn": "attention"}
 
 // words that may also be said as they stand, with a small letter: not at a
 // sentence's end.
@@ -57,6 +58,14 @@ var starters = set(`the it he she we they i this that these those a an in on at 
 
 // abbreviated reads an abbreviation of k bytes, with what stands after it.
 func (s *scanner) abbreviated(w string, k int, after string) bool {
+	if u, ok := units[w]; ok && s.lastWord() == "per" && len(w) > 1 {
+		n := k
+		if strings.HasPrefix(after, ".") && len(after) > 1 {
+			n++
+		}
+		s.put(strings.Fields(u[0]), n)
+		return true
+	}
 	if !strings.HasPrefix(after, ".") {
 		return s.unstopped(w, k, after)
 	}
@@ -82,7 +91,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		stop := upper || next == ""
 		switch a.kind {
 		case beforeName:
-			if small || !name && !(upper && !s.afterName()) && !strings.HasPrefix(next, "and ") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.houseNumber() {
+			if small || !name && !(upper && !s.afterName()) && (!strings.HasPrefix(next, "and ") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.afterName()) || (w == "Dr" || w == "St") && s.houseNumber() {
 				continue
 			}
 			stop = false

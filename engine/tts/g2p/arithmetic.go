@@ -9,6 +9,7 @@ import (
 var arithmetic = []pattern{
 	{re(`24/7`), func(m []string, s *scanner) []string { return []string{"twenty", "four", "seven"} }},
 	{re(`50[-–/]50`), func(m []string, s *scanner) []string { return []string{"fifty", "fifty"} }},
+	{re(`(\d)/(\d{1,2})(?:rds|ths)`), func(m []string, s *scanner) []string { return fraction("", m[1], m[2], s.accent) }},
 	// 9.8/10
 	{re(`(\d+\.\d+)/(\d{1,4})`), func(m []string, s *scanner) []string {
 		return join(decimal(m[1], s.accent), []string{"out", "of"}, cardinal(m[2], s.accent))
@@ -22,6 +23,9 @@ var arithmetic = []pattern{
 	}},
 	// 3:1
 	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
+		if scripture[s.lastWord()] && m[3] == "" {
+			return join(decimal(m[1], s.accent), decimal(m[2], s.accent)) // Luke 2:1
+		}
 		out := join(decimal(m[1], s.accent), []string{"to"}, decimal(m[2], s.accent))
 		if m[3] != "" {
 			out = join(out, []string{"to"}, decimal(m[3], s.accent))
@@ -33,6 +37,10 @@ var arithmetic = []pattern{
 		return join(minus(m[1]), decimal(m[2], s.accent), strings.Fields("times ten to the power of"), minus(strings.Trim(m[3], "+")), cardinal(m[4], s.accent))
 	}},
 }
+
+// scripture are books whose chapters and verses stand before and behind a colon.
+var scripture = set(`genesis exodus leviticus deuteronomy joshua psalm psalms proverbs ecclesiastes isaiah jeremiah ezekiel daniel matthew mark luke john acts romans corinthians galatians ephesians philippians colossians
+	thessalonians timothy titus hebrews james peter jude revelation sura surah`)
 
 var vulgar = map[rune]string{'½': "1/2", '⅓': "1/3", '⅔': "2/3", '¼': "1/4", '¾': "3/4", '⅕': "1/5", '⅖': "2/5", '⅗': "3/5", '⅘': "4/5", '⅙': "1/6", '⅚': "5/6", '⅛': "1/8", '⅜': "3/8", '⅝': "5/8", '⅞': "7/8"}
 

@@ -51,6 +51,16 @@ var calendar = []pattern{
 		return out
 	}},
 	{re(`\d{4}-\d\d-\d\d`), func(m []string, s *scanner) []string { return isoDate(m[0], s.accent) }},
+	// 3:59.4 of a race
+	{re(`(\d{1,2}):([0-5]\d)\.(\d{1,3})`), func(m []string, s *scanner) []string {
+		out := below(atoi(m[1]), false)
+		if m[2] == "00" {
+			out = append(out, "flat")
+		} else {
+			out = append(out, shortYear(m[2], s.accent)...)
+		}
+		return join(out, []string{"point"}, digits(m[3]))
+	}},
 	// 3:05 pm, 15:30, 1:02:03
 	{re(`(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?:\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?))?`), sayTime},
 	{re(`(\d{1,2})h([0-5]\d)`), func(m []string, s *scanner) []string {
@@ -74,6 +84,20 @@ var calendar = []pattern{
 		}
 		return dayOf(mon, day, m[3], s.accent)
 	}},
+	{re(`(\d{1,2})-(\d{1,2})-(\d{4})`), func(m []string, s *scanner) []string {
+		mon, day := m[1], m[2]
+		if s.accent == British && atoi(day) <= 12 || atoi(mon) > 12 {
+			mon, day = day, mon
+		}
+		return dayOf(mon, day, m[3], s.accent)
+	}},
+	// on 10/31
+	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
+		if s.accent == British || !dateWords[s.lastWord()] {
+			return nil
+		}
+		return dayOf(m[1], m[2], "", s.accent)
+	}},
 	// 05.03.2024: day first wherever dots are written
 	{re(`(\d{1,2})\.(\d{1,2})\.(\d{4})`), func(m []string, s *scanner) []string { return dayOf(m[2], m[1], m[3], s.accent) }},
 	// 5 March 2024, 5th of March, 3–5 May
@@ -94,6 +118,13 @@ var calendar = []pattern{
 			out = append(out, year(m[4], s.accent)...)
 		}
 		return out
+	}},
+	// 100s of
+	{re(`(100|1,?000|1,?000,?000)s`), func(m []string, s *scanner) []string {
+		if s.nextWord() != "of" {
+			return nil
+		}
+		return plural(cardinal(digitsOf(m[1]), s.accent)[1:])
 	}},
 	// 1990s, '80s, class of '99
 	{re(`['’]?(\d{1,2})?(\d0)['’]?s`), func(m []string, s *scanner) []string {
@@ -116,6 +147,9 @@ var calendar = []pattern{
 		return join(year(m[1], s.accent), []string{"to"}, shortYear(m[2], s.accent))
 	}},
 }
+
+// dateWords are words behind which 10/31 is a day.
+var dateWords = set("on until till since dated due")
 
 var namedDates = []pattern{
 	// Sat. 5 May, Mon–Fri

@@ -12,8 +12,8 @@ var codes = []pattern{
 		}
 		return join([]string{"plus"}, digits(m[1]), []string{","}, groupsOf(m[2]))
 	}},
-	// 1-800-555-0199
-	{re(`1([-. ])(\d{3})[-. ](\d{3})[-. ](\d{4})`), func(m []string, s *scanner) []string {
+	// 1-800-555-0199, 1 (800) 555-0199
+	{re(`1([-. ])\(?(\d{3})\)?[-. ](\d{3})[-. ](\d{4})`), func(m []string, s *scanner) []string {
 		area := digits(m[2])
 		if strings.HasSuffix(m[2], "00") {
 			area = cardinal(m[2], US)
@@ -21,6 +21,7 @@ var codes = []pattern{
 		return join([]string{"one"}, area, []string{","}, digits(m[3]), []string{","}, digits(m[4]))
 	}},
 	// (555) 123-4567, 020 7946 0958
+	{re(`(\d{3}) (\d{3}) (\d{4})`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
 	{re(`\(?(\d{3})\)?[ .-]?(\d{3})[.-](\d{4})|\(?(0\d{2,4})\)?[ -](\d{3,4})[ -](\d{3,4})`), func(m []string, s *scanner) []string {
 		return groupsOf(strings.Join(m[1:], " "))
 	}},
@@ -46,11 +47,25 @@ var codes = []pattern{
 		return out
 	}},
 	dotted, version,
+	{re(`(40[13])\(([bk])\)`), func(m []string, s *scanner) []string {
+		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
+	}},
+	// #2024-117
+	{re(`(\d{2,4})-(\d{2,4})`), func(m []string, s *scanner) []string {
+		if s.lastWord() != "number" {
+			return nil
+		}
+		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
+	}},
 	// digits after a word that wants them one by one, or in pairs
 	{re(`\d{2,10}`), func(m []string, s *scanner) []string {
 		w, after := s.lastWord(), firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
 		switch {
-		case spelledNumbers[w] && len(m[0]) >= 3, (w == "call" || w == "dial" || w == "dialed") && len(m[0]) >= 3 && (after < 'a' || after > 'z'):
+		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && s.wordBack(3) == "text":
+			return digits(m[0])
+		case (w == "star" || w == "pound") && keyed[s.wordBack(2)]:
+			return digits(m[0])
+		case w == "in" && len(m[0]) >= 3 && (s.wordBack(2) == "ends" || s.wordBack(2) == "ending"), spelledNumbers[w] && len(m[0]) >= 3, (w == "call" || w == "dial" || w == "dialed") && len(m[0]) >= 3 && (after < 'a' || after > 'z'):
 			return digits(m[0])
 		case pairedNumbers[w] && (len(m[0]) == 3 || len(m[0]) == 4):
 			return inPairs(m[0], s.accent)
@@ -82,8 +97,31 @@ var (
 
 var namedCodes = []pattern{
 	dotted, version,
-	{re(`(ISBN|ISSN|DOI)(?:-1[03])?:?\s?([\dX][\dX-]{7,16})`), func(m []string, s *scanner) []string {
-		return join([]string{"!" + m[1]}, groupsOf(m[2]))
+	{re(`(ISBN|ISSN|DOI)(?:-(1[03]))?:?\s?([\dX][\dX-]{7,16})`), func(m []string, s *scanner) []string {
+		out := []string{"!" + m[1]}
+		if m[2] != "" {
+			out = append(append(out, cardinal(m[2], s.accent)...), ",")
+		}
+		return join(out, groupsOf(m[3]))
+	}},
+	{re(`IPv([46])`), func(m []string, s *scanner) []string { return append([]string{"!IPV"}, cardinal(m[1], s.accent)...) }},
+	// U-235, Ca2+
+	{re(`(U|Pu|Cs|Am|Sr)-(\d{2,3})`), func(m []string, s *scanner) []string {
+		return append([]string{"!" + strings.ToUpper(m[1])}, inPairs(m[2], s.accent)...)
+	}},
+	{re(`(Na|Ca|Mg|Li|Fe|Zn|Cu|Ag)(\d?)[+⁺]`), func(m []string, s *scanner) []string {
+		out := []string{"!" + strings.ToUpper(m[1])}
+		if m[2] != "" {
+			out = append(out, cardinal(m[2], s.accent)...)
+		}
+		return append(out, "plus")
+	}},
+	// B- average
+	{re(`([A-DF])[-−]`), func(m []string, s *scanner) []string {
+		if w := s.lastWord(); w != "a" && w != "an" && !grades[s.nextWord()] {
+			return nil
+		}
+		return []string{"!" + m[1], "minus"}
 	}},
 	{re(`([A-Z]{2}),?\s(\d{5})(?:-(\d{4}))?`), func(m []string, s *scanner) []string {
 		if !states[m[1]] {
@@ -95,15 +133,32 @@ var namedCodes = []pattern{
 	{re(`(?:localhost):(\d{2,5})`), func(m []string, s *scanner) []string {
 		return join([]string{"localhost", "colon"}, inPairs(m[1], s.accent))
 	}},
+	// NaCl, Fe2O3, Ca(OH)2
+	{re(element + `{2,8}`), func(m []string, s *scanner) []string {
+		if strings.ToUpper(m[0]) == m[0] || notFormulas[m[0]] {
+			return nil
+		}
+		return serial(strings.NewReplacer("(", "", ")", "").Replace(m[0]), s.accent)
+	}},
 	// CO2, H₂SO₄, A1B2C3, MP3, FY2024
 	{re(`[A-Z]{1,4}[0-9₀-₉][0-9A-Z₀-₉]{0,15}|[A-Z][a-z]?[₀-₉][0-9A-Za-z₀-₉]{0,15}`), func(m []string, s *scanner) []string { return serial(m[0], s.accent) }},
 }
+
+// An element of a formula, or a group in parentheses, and how many there are.
+const (
+	symbol  = `(?:A[glru]|B[aer]?|C[adlorsu]?|F[er]?|H[eg]?|I|K|L[aiu]|M[gn]|N[aeip]?|O|P[btu]?|R[abn]|S[cein]?|T[eil]|U|V|W|X[e]|Y|Z[nr])[0-9₀-₉]{0,3}`
+	element = `(?:` + symbol + `|\((?:` + symbol + `){1,6}\)[0-9₀-₉]{1,2})`
+)
+
+// notFormulas are words whose letters are symbols of elements all the same.
+var notFormulas = set("HeLa NaN LaTe CoCo CoCa CaBi LiSa BaCk")
 
 // spelledNumbers are words whose numbers are read digit by digit, pairedNumbers
 // those whose numbers of three or four digits are read in pairs.
 var (
 	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial`)
-	pairedNumbers  = set(`flight boeing airbus room suite route highway interstate bus apartment gate`)
+	pairedNumbers  = set(`flight boeing airbus room suite route highway interstate bus apartment gate http error status rtx gtx`)
+	grades         = set(`average grade student students`)
 	states         = set(`AL AK AZ AR CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA RI SC SD TN TX UT VA VT WA WI WV WY`)
 )
 

@@ -13,9 +13,9 @@ var (
 	mail   = lazy(`^[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}`)
 	web    = lazy(`^(?:https?://|ftp://|www\.)[^\s<>"”)\]]+`)
 	domain = lazy(`^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.(?:` + topLevel + `)\b(?::\d{2,5})?(?:/[^\s<>"”)\]]*)?`)
-	file   = lazy(`^[A-Za-z0-9_.~*+-]*\.(?:` + endings + `)\b`)
+	file   = lazy(`^[A-Za-z0-9_.~*+-]*\.(?i:` + endings + `)(?:\.\d+)*\b`)
 	path   = lazy(`^(?:~|\.{1,2})?/[A-Za-z0-9_.~*+@-]+(?:/[A-Za-z0-9_.~*+@-]*)*|^(?:[A-Za-z]:|\\)\\[A-Za-z0-9_.~* +@\\-]*[A-Za-z0-9_*\\]|^[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*/[A-Za-z0-9_-]+\.(?:` + endings + `)\b`)
-	flag   = lazy(`^--[A-Za-z][A-Za-z0-9-]*(?:=[^\s,;]*)?|^-[A-Za-z]\b`)
+	flag   = lazy(`^--[A-Za-z][A-Za-z0-9-]*(?:=[^\s,;]*)?|^-[A-Za-z]{1,3}\b`)
 )
 
 // endings of files.
@@ -54,7 +54,7 @@ func ended(s string, endings map[string]bool) bool {
 		for k < len(rest) && (isLetter(rest[k]) || isDigit(rest[k]) || rest[k] == '_') {
 			k++
 		}
-		if endings[rest[:k]] {
+		if endings[strings.ToLower(rest[:k])] {
 			return true
 		}
 		s = rest
@@ -65,7 +65,7 @@ func ended(s string, endings map[string]bool) bool {
 // they look; those with ! are spelled.
 var partsOfNames = func() map[string]string {
 	out := map[string]string{"usr": "user", "jpg": "!JPG", "jpeg": "jpeg", "yml": "yaml", "wav": "wave", "htm": "!HTM", "src": "source", "etc": "!ETC", "env": "env", "wasm": "wasm", "svelte": "svelte", "config": "config"}
-	for _, w := range strings.Fields("www uk io ai tv eu fr jp de au html md js ts tsx jsx mjs py sh rb rs cpp hpp cs css txt csv tsv xml pdf png svg mp gz exe dll ini sql db xls xlsx docx ppt pptx kt php iso dmg rpm apk gguf cfg") {
+	for _, w := range strings.Fields("www uk io ai tv eu fr jp de au html md js ts tsx jsx mjs py sh rb rs cpp hpp cs css txt csv tsv xml pdf png svg mp gz exe dll ini sql db xls xlsx docx ppt pptx kt php iso dmg rpm apk gguf cfg so id") {
 		out[w] = "!" + strings.ToUpper(w)
 	}
 	return out
@@ -168,6 +168,8 @@ func partsOf(body string) []string {
 			w := body[i:j]
 			if said, ok := partsOfNames[strings.ToLower(w)]; ok {
 				w = said
+			} else if body[0] == '-' && i == 1 && j == len(body) && len(w) > 1 { // -rf
+				w = "!" + strings.ToUpper(w)
 			} else if len(w) == 1 {
 				w = "!" + strings.ToUpper(w)
 			}

@@ -84,6 +84,10 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say("dollar", n)
 	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
 		s.say("about", n)
+	case (r == '*' || r == '#') && unicode.IsDigit(next) && keyed[s.lastWord()]:
+		s.say(map[rune]string{'*': "star", '#': "pound"}[r], n) // of a telephone
+	case (r == '-' || r == '–') && (hours[s.lastWord()] && unicode.IsDigit(next) || s.lastWord() == "m" && (strings.HasPrefix(rest[n:], "noon") || strings.HasPrefix(rest[n:], "midnight"))):
+		s.say("to", n)
 	case r == '*' || r == '`' || r == '|' || r == '_' || r == '~' || r == '-' || r == '/' || r == '\'' || r == '’' || r == '‘':
 		// Markdown, word joins and quotes: a break between words at most.
 		if r == '_' || r == '/' || r == '|' || r == '-' {
@@ -131,6 +135,12 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.i += n
 	}
 }
+
+// keyed are words before what is pressed on a telephone; hours are names of hours.
+var (
+	keyed = set("dial press enter")
+	hours = set("noon midnight")
+)
 
 // digitsOnly reports whether no letter stands behind the digits s begins with.
 func digitsOnly(s string) bool {

@@ -34,7 +34,7 @@ var currencies = map[string]currency{
 	"S$": {"Singapore dollar", "Singapore dollars", "cent", "cents"}, "SGD": {"Singapore dollar", "Singapore dollars", "cent", "cents"},
 	"R$": {"real", "reais", "centavo", "centavos"}, "BRL": {"Brazilian real", "Brazilian reais", "centavo", "centavos"},
 	"EUR": {"euro", "euros", "cent", "cents"}, "GBP": {"pound", "pounds", "penny", "pence"}, "JPY": {"yen", "yen", "sen", "sen"}, "INR": {"rupee", "rupees", "paisa", "paise"},
-	"CNY": {"yuan", "yuan", "fen", "fen"}, "RMB": {"yuan", "yuan", "fen", "fen"}, "KRW": {"won", "won", "jeon", "jeon"}, "MXN": {"Mexican peso", "Mexican pesos", "centavo", "centavos"},
+	"Rs.": {"rupee", "rupees", "paisa", "paise"}, "CNY": {"yuan", "yuan", "fen", "fen"}, "RMB": {"yuan", "yuan", "fen", "fen"}, "KRW": {"won", "won", "jeon", "jeon"}, "MXN": {"Mexican peso", "Mexican pesos", "centavo", "centavos"},
 	"CHF": {"Swiss franc", "Swiss francs", "centime", "centimes"}, "SEK": {"Swedish krona", "Swedish kronor", "öre", "öre"}, "NOK": {"Norwegian krone", "Norwegian kroner", "öre", "öre"},
 	"DKK": {"Danish krone", "Danish kroner", "öre", "öre"}, "PLN": {"zloty", "zlotys", "grosz", "groszy"}, "RUB": {"ruble", "rubles", "kopek", "kopeks"}, "TRY": {"lira", "lira", "kurus", "kurus"},
 	"ZAR": {"rand", "rand", "cent", "cents"}, "BTC": {"bitcoin", "bitcoin", "", ""},
@@ -49,7 +49,7 @@ const (
 var currencyCodes = func() string {
 	var codes []string
 	for c := range currencies {
-		if len(c) == 3 && c[2] != '$' && c[0] < 0x80 {
+		if len(c) == 3 && c[2] != '$' && c[2] != '.' && c[0] < 0x80 {
 			codes = append(codes, c)
 		}
 	}
@@ -59,7 +59,7 @@ var currencyCodes = func() string {
 
 const (
 	dollars = `(?:US|AU?|CA?|NZ|HK|S|R)\$`
-	amount  = `\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?|\.\d+`
+	amount  = `\d{1,3}(?:[ \x{a0}\x{202f}]\d{3})+,\d{1,2}|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?|\.\d+`
 	scale   = `(?:[ -]?(thousand|million|billion|trillion)\b|\s?(k|K|M|B|T|bn|m|mn|mm|tn)\b)?`
 )
 
@@ -96,7 +96,7 @@ var money = []pattern{
 }
 
 var namedMoney = []pattern{
-	{re(`(` + dollars + `|(?:` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+	{re(`(` + dollars + `|(?:Rs\.|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		sign := strings.TrimRight(m[1], " \u00a0\u202f")
 		return moneyWords(currencies[sign], plainAmount(sign, m[2]), m[3]+m[4], s)
 	}},
@@ -135,8 +135,28 @@ func magnitude(s string) string {
 	return s
 }
 
-// moneyWords says an amount: 1.50 as one euro and fifty cents.
+var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min)\b`)
+
+// moneyWords says an amount, and what it is paid for: 1.50 as one euro and fifty cents.
 func moneyWords(c currency, amount, mag string, s *scanner) []string {
+	out := sum(c, amount, mag, s)
+	if m := perTime().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)]); m != nil {
+		name := m[1]
+		if full := per[name]; full != "" {
+			name = full
+		} else if u, ok := units[name]; ok {
+			name = u[0]
+		} else if name == "sq ft" {
+			name = "square foot"
+		}
+		out = append(append(out, "per"), strings.Fields(name)...)
+		s.matchEnd += len(m[0])
+	}
+	return out
+}
+
+// sum is the amount itself.
+func sum(c currency, amount, mag string, s *scanner) []string {
 	whole, frac, _ := strings.Cut(amount, ".")
 	name := strings.Fields(s.named1(whole, c[0], c[1]))
 	if mag != "" {

@@ -8,7 +8,10 @@ var monarchs = set(`henry louis george elizabeth charles edward james william ri
 
 // numbered are words a Roman numeral follows, one letter long too.
 var numbered = set(`chapter part volume vol book act scene section appendix war bowl type phase class level grade article title figure table episode season stage mark column canto tome verse psalm
-	page pages section sections chapters parts element unit amendment quarter factor saturn`)
+	page pages section sections chapters parts wars volumes vols acts books element unit amendment quarter factor saturn`)
+
+// listing are words between two Roman numerals of one kind.
+var listing = set("and or to of through")
 
 var romanDigits = map[byte]int{'I': 1, 'V': 5, 'X': 10, 'L': 50, 'C': 100, 'D': 500, 'M': 1000}
 
@@ -42,11 +45,19 @@ func (s *scanner) numeral(w, after string) []string {
 	if t := strings.TrimSuffix(w, "th"); t != w && romanNumber(t) > 3 && t == strings.ToUpper(t) {
 		stem, suffix = t, "th"
 	}
+	for _, end := range []string{"nd", "rd"} {
+		if t, ok := strings.CutSuffix(w, end); ok && len(t) > 1 && t == strings.ToUpper(t) {
+			stem, suffix = t, end
+		}
+	}
 	n := romanNumber(stem)
 	if n == 0 {
 		return nil
 	}
 	last := s.lastWord()
+	if listing[last] && numbered[s.wordBack(3)] && (len(stem) > 1 || stem == "I" || stem == "V") {
+		last = s.wordBack(3) // World Wars I and II, Part II of V
+	}
 	following := strings.ToLower(strings.TrimPrefix(after[:min(len(after), 24)], " "))
 	following = following[:wordLen(following)]
 	small := stem != strings.ToUpper(stem)

@@ -22,7 +22,7 @@ var units = map[string][2]string{
 	"W": {"watt", "watts"}, "kW": {"kilowatt", "kilowatts"}, "MW": {"megawatt", "megawatts"}, "GW": {"gigawatt", "gigawatts"}, "Wh": {"watt hour", "watt hours"}, "kWh": {"kilowatt hour", "kilowatt hours"},
 	"V": {"volt", "volts"}, "mV": {"millivolt", "millivolts"}, "kV": {"kilovolt", "kilovolts"}, "A": {"amp", "amps"}, "mA": {"milliamp", "milliamps"}, "mAh": {"milliamp hour", "milliamp hours"}, "dB": {"decibel", "decibels"},
 	"Ω": {"ohm", "ohms"}, "kΩ": {"kiloohm", "kiloohms"}, "MΩ": {"megaohm", "megaohms"}, "Pa": {"pascal", "pascals"}, "hPa": {"hectopascal", "hectopascals"}, "kPa": {"kilopascal", "kilopascals"}, "psi": {"P S I", "P S I"}, "N": {"newton", "newtons"}, "J": {"joule", "joules"}, "kJ": {"kilojoule", "kilojoules"},
-	"mmHg": {"millimeter of mercury", "millimeters of mercury"}, "cal": {"calorie", "calories"}, "kcal": {"kilocalorie", "kilocalories"}, "px": {"pixel", "pixels"}, "ppm": {"part per million", "parts per million"}, "ha": {"hectare", "hectares"},
+	"mmHg": {"millimeter of mercury", "millimeters of mercury"}, "cal": {"calorie", "calories"}, "kcal": {"kilocalorie", "kilocalories"}, "px": {"pixel", "pixels"}, "dpi": {"dot per inch", "dots per inch"}, "ppm": {"part per million", "parts per million"}, "ha": {"hectare", "hectares"},
 	"k": {"thousand", "thousand"}, "bn": {"billion", "billion"},
 }
 
@@ -49,6 +49,10 @@ var unitNames = func() string {
 var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)((?:sq|cu)\.?` + space + `?)?(` + unitNames + `)([²³]|\^[23])?(/(?:day|week|month|year|m[²³]|[A-Za-z]{1,3}))?([²³])?`
 
 var measures = []pattern{
+	// a 1-in-5 chance, which is no inch
+	{re(`(\d+)-in-(\d+)`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"in"}, cardinal(m[2], s.accent))
+	}},
 	// temperatures and angles: -5 °C, 90°, 40° N, 40°26′
 	{re(`(\d{1,3})°\s?(\d{1,2})[′'](?:\s?(\d{1,2})[″"])?\s?([NSEW]\b)?`), func(m []string, s *scanner) []string {
 		out := join(cardinal(m[1], s.accent), []string{one(m[1], "degree", "degrees")}, cardinal(m[2], s.accent), []string{one(m[2], "minute", "minutes")})
@@ -164,6 +168,9 @@ func measure(m []string, s *scanner) []string {
 	}
 	if unit == "in" && spaced && bare && stop == "" && !set("foot feet")[s.lastWord()] && after != "" && !strings.ContainsAny(after[:1], ",);.:!?") {
 		return nil
+	}
+	if unit == "W" && spaced && strings.HasPrefix(after, ". ") {
+		return nil // 1200 W. Oak St.
 	}
 	if stop != "" {
 		// The stop of a shortened unit, unless the sentence ends.

@@ -33,9 +33,9 @@ func frenchWords() *vocabulary {
 			return out
 		},
 		feminine: func(w string) bool {
-			return frenchFeminine[strings.TrimSuffix(w, "s")] || strings.HasSuffix(w, "tions") || strings.HasSuffix(w, "ées")
+			return frenchFeminine[w] || frenchFeminine[strings.TrimSuffix(w, "s")] || strings.HasSuffix(w, "tions") || strings.HasSuffix(w, "ées")
 		},
-		scales: "mille|million|millions|milliard|milliards",
+		scales: "millions|million|mille|milliards|milliard",
 		money: map[string]currency{"€": {euro, cent}, "EUR": {euro, cent}, "$": {dollar, unit{"cent", "cents", false}}, "US$": {dollar, unit{"cent", "cents", false}}, "USD": {dollar, unit{"cent", "cents", false}}, "£": {pound, unit{"penny", "pence", false}}, "GBP": {pound, unit{"penny", "pence", false}},
 			"¥": {unit{"yen", "yens", false}, unit{}}, "R$": {real, cent}, "BRL": {real, cent}, "CHF": {unit{"franc suisse", "francs suisses", false}, cent}, "₹": {rupee, unit{}}, "INR": {rupee, unit{}}, "F": {franc, cent}},
 		units: map[string]unit{

@@ -39,6 +39,8 @@ func italianWords() *vocabulary {
 			return number
 		},
 		feminine: func(w string) bool { return w == "ora" || w == "volta" },
+		hours:    set("ora ore alle dalle"),
+		century:  set("secolo"),
 		scales:   "mila|milione|milioni|miliardo|miliardi",
 		money: map[string]currency{"€": {euro, cent}, "EUR": {euro, cent}, "$": {dollar, cent}, "US$": {dollar, cent}, "USD": {dollar, cent}, "£": {pound, unit{"penny", "pence", false}}, "GBP": {pound, unit{"penny", "pence", false}},
 			"¥": {unit{"yen", "yen", false}, unit{}}, "R$": {real, cent}, "BRL": {real, cent}, "CHF": {franc, cent}, "₹": {rupee, unit{}}, "INR": {rupee, unit{}}},
@@ -51,7 +53,7 @@ func italianWords() *vocabulary {
 		},
 		signs: map[rune]string{'%': "per cento", '‰': "per mille", '&': "e", '+': "più", '−': "meno", '@': "chiocciola", '=': "uguale", '×': "per", '÷': "diviso", '±': "più o meno", '<': "minore di", '>': "maggiore di", '≤': "minore o uguale a", '≥': "maggiore o uguale a", '≠': "diverso da",
 			'#': "cancelletto", '°': "gradi", '€': "euro", '$': "dollari", '£': "sterline", '¥': "yen", '.': "punto", '→': "a", '∞': "infinito", '©': "copyright", '§': "paragrafo", '½': "un mezzo", '¼': "un quarto", '¾': "tre quarti", '²': "al quadrato", '³': "al cubo", 'π': "pi greco", 'μ': "mi", 'α': "alfa", 'β': "beta", 'γ': "gamma", 'δ': "delta", 'ω': "omega", 'λ': "lambda", 'σ': "sigma"},
-		abbreviations: map[string]string{"sig.": "signor", "sig.ra": "signora", "sigg.": "signori", "dott.": "dottor", "dr.": "dottor", "prof.": "professor", "ing.": "ingegner", "avv.": "avvocato", "on.": "onorevole", "ecc.": "eccetera", "etc.": "eccetera", "pag.": "pagina", "pagg.": "pagine", "p.": "pagina", "n.": "numero", "nº": "numero", "art.": "articolo", "cap.": "capitolo", "fig.": "figura", "vol.": "volume", "tel.": "telefono", "es.": "esempio",
+		abbreviations: map[string]string{"sig.": "signor", "sig.ra": "signora", "sigg.": "signori", "dott.": "dottor", "dr.": "dottor", "prof.": "professor", "ing.": "ingegner", "avv.": "avvocato", "on.": "onorevole", "ecc.": "eccetera", "etc.": "eccetera", "pag.": "pagina", "pagg.": "pagine", "p.": "pagina", "n.": "numero", "nº": "numero", "n°": "numero", "n.°": "numero", "n.º": "numero", "art.": "articolo", "cap.": "capitolo", "fig.": "figura", "vol.": "volume", "tel.": "telefono", "es.": "esempio",
 			"gen.": "gennaio", "feb.": "febbraio", "mar.": "marzo", "apr.": "aprile", "ott.": "ottobre", "nov.": "novembre", "dic.": "dicembre", "min.": "minuti", "max.": "massimo", "ca.": "circa", "km": "chilometri", "kg": "chili"},
 		kings: map[string]bool{"secolo": false, "capitolo": false, "volume": false, "atto": false, "parte": true, "fase": true, "guerra": true, "mondiale": true, "edizione": true, "luigi": false, "carlo": false, "enrico": false, "filippo": false, "vittorio": false, "emanuele": false, "umberto": false, "federico": false, "francesco": false, "paolo": false, "giovanni": false, "pio": false, "leone": false, "benedetto": false, "gregorio": false, "innocenzo": false, "clemente": false,
 			"giorgio": false, "edoardo": false, "elisabetta": true, "caterina": true, "napoleone": false, "guglielmo": false, "alessandro": false, "sisto": false, "giulio": false},
@@ -127,6 +129,9 @@ func italianBelow(n int64) string {
 	}
 	if n%100/10 == 8 || n%100 == 8 {
 		w = w[:len(w)-1]
+	}
+	if n%100 == 3 {
+		return w + "tré"
 	}
 	return w + italianBelow(n%100)
 }

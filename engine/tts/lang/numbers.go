@@ -2,6 +2,7 @@ package lang
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,10 +37,12 @@ type vocabulary struct {
 	phoned   func(s string) []string           // a telephone number, if not in groups
 	dotted   func(text string) ([]string, int) // initials and the like: what is said of how many bytes
 	money    map[string]currency
-	cents    string // between the whole and the cents; may be ""
-	of       string // between millions and what they are of: "de"
-	ofVowel  string // in its place before a vowel, without a space
-	scales   string // names of millions and more, in an expression
+	cents    string          // between the whole and the cents; may be ""
+	of       string          // between millions and what they are of: "de"
+	ofVowel  string          // in its place before a vowel, without a space
+	scales   string          // names of thousands and more, in an expression, those that contain others in front
+	hours    map[string]bool // words behind which a full hour is a number alone: "a la una"
+	century  map[string]bool // words that a Roman numeral stands before
 	units    map[string]unit
 	signs    map[rune]string
 
@@ -47,6 +50,7 @@ type vocabulary struct {
 	kings         map[string]bool                               // words that a Roman numeral follows; whether they are feminine
 	ranked        func(word string, n int64) bool               // whether it is an ordinal there
 	before        func(number []string, feminine bool) []string // a number before a noun
+	plural        func(word string) bool                        // whether a word behind a number is a noun that it counts, where before matters
 	and           string                                        // between a whole and its fraction
 	feminine      func(word string) bool                        // whether a noun behind a number is feminine
 
@@ -165,7 +169,23 @@ func (v *vocabulary) quantity(n string, u unit) []string {
 	if n == "1" {
 		name = u.one
 	}
-	return join(v.counted(n, u.feminine), strings.Fields(name))
+	return v.things(v.counted(n, u.feminine), name)
+}
+
+// millions are numbers that are "of" something: un millón de euros.
+var millions = set("millón millones billón billones million millions milliard milliards milione milioni miliardo miliardi milhão milhões bilhão bilhões trilhão trilhões")
+
+// things puts the name of things behind their number.
+func (v *vocabulary) things(number []string, name string) []string {
+	names := strings.Fields(name)
+	switch {
+	case v.of == "" || !millions[number[len(number)-1]]:
+	case v.ofVowel != "" && strings.ContainsRune("aeiouyé", firstRune(names[0])):
+		names[0] = v.ofVowel + names[0]
+	default:
+		number = append(number, v.of)
+	}
+	return join(number, names)
 }
 
 // counted says a number before a noun.
@@ -186,14 +206,7 @@ func (v *vocabulary) price(sign, amount, scale, mark string) []string {
 	whole, fraction := v.parts(amount)
 	switch {
 	case scale != "":
-		out := join(v.negative(sign), v.counted(amount, false), strings.Fields(norm.NFC.String(scale)))
-		name := strings.Fields(c.whole.many)
-		if v.ofVowel != "" && strings.ContainsRune("aeiouyé", firstRune(name[0])) {
-			name[0] = v.ofVowel + name[0]
-		} else if v.of != "" {
-			out = append(out, v.of)
-		}
-		return append(out, name...)
+		return v.things(join(v.negative(sign), v.counted(amount, false), strings.Fields(norm.NFC.String(scale))), c.whole.many)
 	case len(fraction) == 1:
 		fraction += "0"
 	case len(fraction) > 2 || fraction == "" || c.part.many == "":
@@ -230,6 +243,25 @@ func (v *vocabulary) day(d, m, y string) []string {
 func (v *vocabulary) first() []string { return v.date(v, 1, 1, 0)[:1] }
 
 func (v *vocabulary) time(h, m string) []string { return v.clock(v, atoi(h), atoi(m)) }
+
+// time says a time where the scanner stands.
+func (s *scanner) time(h, m string) []string {
+	out := s.vocabulary.time(h, m)
+	if s.hours[s.lastWord()] && len(out) == 2 {
+		return slices.DeleteFunc(out, func(w string) bool { return hourNames[w] })
+	}
+	return out
+}
+
+var hourNames = set("hora horas ora ore")
+
+// lastWord is the word read last, or "".
+func (s *scanner) lastWord() string {
+	if n := len(s.out); n > 0 && s.out[n-1].Kind == g2p.Word {
+		return s.out[n-1].Text
+	}
+	return ""
+}
 
 // telephone says groups of digits: of two as numbers, longer ones digit by digit.
 func (v *vocabulary) telephone(s string) []string {
@@ -286,60 +318,26 @@ func (v *vocabulary) between(numbers []string, word string) []string {
 	return out
 }
 
+// nextWord is the word behind the next n bytes, in small letters.
+func (s *scanner) nextWord(n int) string {
+	rest := strings.TrimLeft(s.text[min(s.i+n, len(s.text)):min(len(s.text), s.i+n+lookahead)], " \u00a0")
+	return strings.ToLower(norm.NFC.String(rest[:s.wordLen(rest)]))
+}
+
 // nextFeminine reports whether the word behind the next n bytes is a feminine noun.
 func (s *scanner) nextFeminine(n int) bool {
-	rest := strings.TrimLeft(s.text[min(s.i+n, len(s.text)):min(len(s.text), s.i+n+lookahead)], " \u00a0")
-	k := s.wordLen(rest)
-	return k > 0 && s.vocabulary.feminine != nil && s.vocabulary.feminine(strings.ToLower(norm.NFC.String(rest[:k])))
+	w := s.nextWord(n)
+	return w != "" && s.vocabulary.feminine != nil && s.vocabulary.feminine(w)
 }
 
-// roman reads a Roman numeral behind a word that one follows.
-func (s *scanner) roman(w string) []string {
-	n := romanNumber(w)
-	if n == 0 && !s.capitals && s.vocabulary != nil && s.elides {
-		// XXIe
-		if figures := strings.TrimRight(w, "eèmrn"); strings.Trim(figures, "IVX") == "" && figures != w {
-			if feminine, ok := s.vocabulary.endings[w[len(figures):]]; ok {
-				return s.ordinal(romanNumber(figures), feminine)
-			}
-		}
+// bare says a number whose n bytes stand alone or before a noun.
+func (s *scanner) bare(number string, n int) []string {
+	feminine := s.nextFeminine(n)
+	out := s.number(number, feminine)
+	if s.plural != nil && s.plural(s.nextWord(n)) {
+		return s.before(out, feminine)
 	}
-	if n == 0 || s.capitals || s.vocabulary == nil || len(s.out) == 0 || s.out[len(s.out)-1].Kind != g2p.Word {
-		return nil
-	}
-	before := s.out[len(s.out)-1].Text
-	feminine, ok := s.kings[before]
-	if !ok {
-		return nil
-	}
-	if s.ranked != nil && s.ranked(before, n) {
-		if words := s.ordinal(n, feminine); words != nil {
-			return words
-		}
-	}
-	return s.cardinal(n, false)
-}
-
-// romanNumber is the value of a numeral in capitals, written as is usual, or 0.
-func romanNumber(w string) int64 {
-	values := []struct {
-		sign  string
-		value int64
-	}{{"M", 1000}, {"CM", 900}, {"D", 500}, {"CD", 400}, {"C", 100}, {"XC", 90}, {"L", 50}, {"XL", 40}, {"X", 10}, {"IX", 9}, {"V", 5}, {"IV", 4}, {"I", 1}}
-	var n int64
-	rest := w
-	for _, v := range values {
-		for count := 0; count < 3 && strings.HasPrefix(rest, v.sign); count++ {
-			rest, n = rest[len(v.sign):], n+v.value
-			if len(v.sign) == 2 {
-				break
-			}
-		}
-	}
-	if rest != "" || len(w) > 15 {
-		return 0
-	}
-	return n
+	return out
 }
 
 // readAs returns the words of a text that SSML says how to read, or nil.

@@ -45,6 +45,14 @@ func (v *vocabulary) build() func() []pattern {
 		if v.oclock != "" {
 			marked = append(marked, at(`([01]?\d|2[0-4])\.([0-5]\d) (?:`+v.oclock+`)`, func(s *scanner, m []string) []string { return v.time(m[1], m[2]) }))
 		}
+		if v.hours != nil {
+			marked = append(marked, at(`([01]?\d|2[0-4])\.([0-5]\d)`, func(s *scanner, m []string) []string {
+				if !s.hours[s.lastWord()] {
+					return nil
+				}
+				return s.time(m[1], m[2])
+			}))
+		}
 		return append(marked,
 			at(`(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::\d{2})?Z?)?`, func(s *scanner, m []string) []string {
 				d := v.day(m[3], m[2], m[1])
@@ -57,7 +65,7 @@ func (v *vocabulary) build() func() []pattern {
 			at(`1(?:º|°|\.º|er|o)?( de)? (`+months+`)`, func(s *scanner, m []string) []string {
 				return append(append(v.first(), strings.Fields(m[1])...), m[2])
 			}),
-			at(`([01]?\d|2[0-4])(?:[:h]| h )([0-5]\d)(?::[0-5]\d)?(?:`+gap+`(?:`+oclock+`))?`, func(s *scanner, m []string) []string { return v.time(m[1], m[2]) }),
+			at(`([01]?\d|2[0-4])(?:[:h]| h )([0-5]\d)(?::[0-5]\d)?(?:`+gap+`(?:`+oclock+`))?`, func(s *scanner, m []string) []string { return s.time(m[1], m[2]) }),
 			at(`(`+minus+`)(R\$|US\$|[€$£¥₹]`+v.marks+`)`+gap+`(`+numeral+`)(?: (`+v.scales+`))?(?:/-)?`, func(s *scanner, m []string) []string { return v.price(m[1], m[3], m[4], m[2]) }),
 			at(`(`+minus+`)(`+numeral+`)(?: (`+v.scales+`)(?: (?:de|di|d['’]))?)?`+gap+`(R\$|US\$|[€$£¥₹]|EUR|USD|GBP|BRL|CHF|INR`+v.marks+`)`, func(s *scanner, m []string) []string { return v.price(m[1], m[2], m[3], m[4]) }),
 			at(`(`+minus+`)(`+numeral+`)`+gap+`([%‰])`, func(s *scanner, m []string) []string {
@@ -77,7 +85,7 @@ func (v *vocabulary) build() func() []pattern {
 				u := v.units[m[3]]
 				return join(v.negative(m[1]), v.quantity(m[2], u))
 			}),
-			at(v.phones+`\+\d{1,3}(?:[ -]\d{3,5}){2}|\+?\d{1,3}(?:[ .-]\d{2,4}){2,5}|\+\d{6,15}|0\d(?: \d\d){4}|\d{5}-\d{4}`, func(s *scanner, m []string) []string {
+			at(v.phones+`\+\d{1,3}(?:[ -]\d{3,5}){2,4}|\+?\d{1,3}(?:[ .-]\d{2,4}){2,5}|\+\d{6,15}|0\d(?: \d\d){4}|\d{5}-\d{4}`, func(s *scanner, m []string) []string {
 				if thousands().MatchString(m[0]) {
 					return nil
 				}
@@ -95,13 +103,13 @@ func (v *vocabulary) build() func() []pattern {
 					u, ok = unit{many: v.signs['%']}, true
 				}
 				if !ok {
-					return join(v.number(m[1], false), []string{v.to}, v.number(m[2], s.nextFeminine(len(m[0]))))
+					return join(v.number(m[1], false), []string{v.to}, s.bare(m[2], len(m[0])))
 				}
 				return join(v.counted(m[1], u.feminine), []string{v.to}, v.quantity(m[2], u))
 			}),
 			at(`(?:(\d{1,3}) )?(\d{1,3})/(\d{1,3})`, func(s *scanner, m []string) []string { return v.part(m[1], m[2], m[3]) }),
 			at(`(`+minus+`)(`+numeral+`)`, func(s *scanner, m []string) []string {
-				return join(v.negative(m[1]), v.number(m[2], s.nextFeminine(len(m[0]))))
+				return join(v.negative(m[1]), s.bare(m[2], len(m[0])))
 			}),
 		)
 	})

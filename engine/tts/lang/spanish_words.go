@@ -14,8 +14,10 @@ func spanishWords() *vocabulary {
 		date:     spanishDate,
 		clock:    spanishClock,
 		before:   spanishBefore,
+		plural:   spanishPlural,
+		hours:    set("la las"),
 		feminine: spanishFeminine,
-		scales:   "mil millones|mil|millón|millones|billón|billones",
+		scales:   "mil millones|millones|millón|mil|billones|billón",
 		money: map[string]currency{
 			"€": {unit{"euro", "euros", false}, unit{"céntimo", "céntimos", false}}, "EUR": {unit{"euro", "euros", false}, unit{"céntimo", "céntimos", false}},
 			"$": {unit{"dólar", "dólares", false}, unit{"centavo", "centavos", false}}, "US$": {unit{"dólar", "dólares", false}, unit{"centavo", "centavos", false}},
@@ -33,7 +35,7 @@ func spanishWords() *vocabulary {
 		signs: map[rune]string{'%': "por ciento", '‰': "por mil", '&': "y", '+': "más", '−': "menos", '@': "arroba", '=': "igual a", '×': "por", '÷': "entre", '±': "más menos", '<': "menor que", '>': "mayor que", '≤': "menor o igual que", '≥': "mayor o igual que", '≠': "distinto de",
 			'#': "almohadilla", '°': "grados", 'º': "grados", '€': "euros", '$': "dólares", '£': "libras", '¥': "yenes", '.': "punto", '→': "a", '∞': "infinito", '©': "copyright", '™': "marca", '§': "párrafo", '½': "medio", '¼': "un cuarto", '¾': "tres cuartos", '²': "al cuadrado", '³': "al cubo", 'π': "pi", 'μ': "mu", 'α': "alfa", 'β': "beta", 'γ': "gamma", 'δ': "delta", 'ω': "omega", 'λ': "lambda", 'σ': "sigma"},
 		abbreviations: map[string]string{"sr.": "señor", "ee.": "estados", "uu.": "unidos", "jj.": "juegos", "oo.": "olímpicos", "a.m.": "a eme", "p.m.": "pe eme", "sra.": "señora", "srta.": "señorita", "sres.": "señores", "dr.": "doctor", "dra.": "doctora", "d.": "don", "dª.": "doña", "ud.": "usted", "uds.": "ustedes", "vd.": "usted", "vds.": "ustedes", "etc.": "etcétera", "pág.": "página", "págs.": "páginas", "p.": "página", "núm.": "número",
-			"nº": "número", "n.º": "número", "art.": "artículo", "av.": "avenida", "avda.": "avenida", "c.": "calle", "tel.": "teléfono", "prof.": "profesor", "profa.": "profesora", "ej.": "ejemplo", "vol.": "volumen", "cap.": "capítulo", "fig.": "figura", "gral.": "general", "sto.": "santo", "sta.": "santa", "aprox.": "aproximadamente", "máx.": "máximo", "mín.": "mínimo", "depto.": "departamento", "atte.": "atentamente",
+			"nº": "número", "n°": "número", "n.º": "número", "art.": "artículo", "av.": "avenida", "avda.": "avenida", "c.": "calle", "tel.": "teléfono", "prof.": "profesor", "profa.": "profesora", "ej.": "ejemplo", "vol.": "volumen", "cap.": "capítulo", "fig.": "figura", "gral.": "general", "sto.": "santo", "sta.": "santa", "aprox.": "aproximadamente", "máx.": "máximo", "mín.": "mínimo", "depto.": "departamento", "atte.": "atentamente",
 			"ene.": "enero", "feb.": "febrero", "abr.": "abril", "ago.": "agosto", "sept.": "septiembre", "oct.": "octubre", "nov.": "noviembre", "dic.": "diciembre"},
 		kings: map[string]bool{"siglo": false, "siglos": false, "capítulo": false, "tomo": false, "volumen": false, "título": false, "acto": false, "parte": true, "fase": true, "guerra": true, "mundial": true, "edición": true, "felipe": false, "carlos": false, "alfonso": false, "fernando": false, "isabel": true, "juan": false, "pablo": false, "pío": false, "luis": false, "enrique": false,
 			"jorge": false, "eduardo": false, "benedicto": false, "clemente": false, "inocencio": false, "gregorio": false, "león": false, "francisco": false, "napoleón": false, "ramsés": false, "sancho": false, "jaime": false, "pedro": false, "urbano": false, "nicolás": false, "guillermo": false, "catalina": true, "corintios": false, "apolo": false},
@@ -168,5 +170,13 @@ func spanishFeminine(w string) bool {
 	stem, ok := strings.CutSuffix(w, "as")
 	return (ok || strings.HasSuffix(w, "ciones") || strings.HasSuffix(w, "dades")) && !spanishMen[stem]
 }
+
+// spanishPlural reports whether a word behind a number is a noun, or an adjective of one, by its
+// ending.
+func spanishPlural(w string) bool {
+	return len(w) > 3 && strings.HasSuffix(w, "s") && !spanishSmallWords[w]
+}
+
+var spanishSmallWords = set("pues tras unos unas entonces después además antes menos ellos ellas nosotros vosotros estos estas esos esas somos eres estamos hemos vamos")
 
 var spanishMen = set("dí map problem sistem tem program idiom poet planet clim especialist artist turist periodist policí diagram fantasm")

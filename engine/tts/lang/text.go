@@ -176,18 +176,7 @@ func (s *scanner) word(rest string) error {
 			return nil
 		}
 	}
-	if after := rest[k:]; strings.HasPrefix(after, ".") {
-		if words := s.abbreviations[low+"."]; words != "" {
-			k++
-			s.put(strings.Fields(words), k)
-			if endsSentence(rest[k:], low == "etc") {
-				s.stop()
-			}
-			return nil
-		}
-	}
-	if words := s.abbreviations[low]; words != "" {
-		s.put(strings.Fields(words), k)
+	if s.abbreviated(rest, low, k) {
 		return nil
 	}
 	if after := rest[k:]; s.elides && (strings.HasPrefix(after, "'") || strings.HasPrefix(after, "’")) {
@@ -208,35 +197,6 @@ func (s *scanner) word(rest string) error {
 	}
 	s.add(t, k)
 	return nil
-}
-
-// initials reports whether a word in capitals is said letter by letter: where it has two
-// letters, or vowels and consonants do not alternate.
-func (s *scanner) initials(w string) bool {
-	letters := []rune(w)
-	if s.capitals || len(letters) > 6 || w != strings.ToUpper(w) || strings.ToLower(w) == w {
-		return false
-	}
-	if len(letters) == 1 {
-		return s.words[strings.ToLower(w)] == "" && !strings.ContainsRune(s.alone, unicode.ToLower(letters[0]))
-	}
-	if s.said[w] {
-		return false
-	}
-	if len(letters) == 2 {
-		return true
-	}
-	vowel := func(r rune) bool { return strings.ContainsRune("AEIOUÁÉÍÓÚ", r) }
-	for i, r := range letters {
-		if !unicode.IsLetter(r) {
-			return false
-		}
-		next := i+1 < len(letters) && vowel(letters[i+1])
-		if !vowel(r) && !next && (i == 0 || !vowel(letters[i-1])) || i > 0 && vowel(r) && vowel(letters[i-1]) {
-			return true
-		}
-	}
-	return false
 }
 
 // foreign refuses letters of another script, unless a sign has a name.

@@ -64,6 +64,8 @@ func Is(text string) bool {
 				return false
 			}
 			text = rest
+		case strings.HasPrefix(text, "<!DOCTYPE"): // which Parse refuses; it is no text to be read aloud
+			return strings.Contains(text, "<speak")
 		default:
 			rest, ok := strings.CutPrefix(text, "<speak")
 			return ok && rest != "" && strings.ContainsRune(" \t\r\n>/", rune(rest[0]))

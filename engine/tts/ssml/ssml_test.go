@@ -37,7 +37,7 @@ func read(t testing.TB, g *g2p.G2P, document string) []g2p.Token {
 
 func TestIs(t *testing.T) {
 	for text, want := range map[string]bool{
-		"<speak>a</speak>": true, "  \n<speak version='1.0'>": true, "<?xml version=\"1.0\"?>\n<!-- a --><speak>": true, "<speak/>": true,
+		"<speak>a</speak>": true, "  \n<speak version='1.0'>": true, "<?xml version=\"1.0\"?>\n<!-- a --><speak>": true, "<speak/>": true, "<!DOCTYPE speak PUBLIC 'x' 'y'>\n<speak>a</speak>": true, "<!DOCTYPE html><p>": false,
 		"speak": false, "<speaker>": false, "a <speak>": false, "<?xml": false, "<!--": false, "": false, "<speak": false,
 	} {
 		if got := ssml.Is(text); got != want {

@@ -199,8 +199,13 @@ func Reading(o *body.Object, text string) (isSSML bool, _ *engine.Lexicon) {
 		return isSSML, nil
 	}
 	source := string(v.Raw)
-	if v.Kind() != '{' {
+	switch v.Kind() {
+	case '{':
+	case '"':
 		source = v.Str()
+	default:
+		v.Wrong("a string or an object")
+		return isSSML, nil
 	}
 	l, err := engine.ParseLexicon(source)
 	if err != nil {

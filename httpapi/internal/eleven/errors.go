@@ -23,7 +23,7 @@ func vendorStatus(e *fault.Error) int {
 }
 
 // params are fields of ours that the vendor calls otherwise.
-var params = map[string]string{"input": "text", "voice": "voice_id", "lang_code": "language_code"}
+var params = map[string]string{"input": "text", "voice": "voice_id", "model": "model_id", "lang_code": "language_code"}
 
 // addressed are the fields that stand in the address.
 var addressed = []string{"voice_id", "output_format", "enable_logging", "optimize_streaming_latency"}

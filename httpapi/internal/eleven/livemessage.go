@@ -3,7 +3,9 @@ package eleven
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"math"
+	"strings"
 
 	"quern/engine"
 	"quern/httpapi/internal/body"
@@ -35,6 +37,9 @@ const (
 // readLiveMessage reads a message; multi is for those that name contexts.
 func (a api) readLiveMessage(c *server.Call, b []byte, multi bool) (*liveMessage, error) {
 	o, err := body.Parse(b)
+	if e := (*fault.Error)(nil); errors.As(err, &e) {
+		e.Message = strings.Replace(e.Message, "the body", "the message", 1)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +54,16 @@ func (a api) readLiveMessage(c *server.Call, b []byte, multi bool) (*liveMessage
 	m.speed = readSettings(o)
 	for _, name := range []string{"generation_config", "generator_config"} {
 		if s := o.Object(name); s != nil {
-			if v, ok := s.Get("chunk_length_schedule"); ok && v.Count(mostSchedule) > 0 {
-				m.schedule = nil
+			if v, ok := s.Get("chunk_length_schedule"); ok {
+				var list []int
 				for item := range v.Items() {
-					m.schedule = append(m.schedule, int(item.Number(1, mostScheduled)))
+					if list = append(list, int(item.Number(1, mostScheduled))); len(list) > mostSchedule {
+						v.Invalid("must have at most %d entries", mostSchedule)
+						break
+					}
+				}
+				if list != nil {
+					m.schedule = list
 				}
 			}
 		}

@@ -79,6 +79,9 @@ type alignment struct {
 	Ends       []float64 `json:"character_end_times_seconds"`
 }
 
+// newAlignment is one of no characters, whose lists are empty in JSON too.
+func newAlignment() *alignment { return &alignment{[]string{}, []float64{}, []float64{}} }
+
 func (al *alignment) add(char string, from, to float64) {
 	al.Characters = append(al.Characters, char)
 	al.Starts, al.Ends = append(al.Starts, from), append(al.Ends, to)
@@ -110,7 +113,7 @@ type timed struct {
 // characters without a sound have no length, and of what was said. Times never
 // go back, from *at on.
 func align(text string, chunk engine.Speech, at *float64) (written, said *alignment) {
-	written, said = &alignment{}, &alignment{}
+	written, said = newAlignment(), newAlignment()
 	done := chunk.Start
 	for _, w := range chunk.Words {
 		from, to := max(w.From, *at), max(w.To, *at)
@@ -121,7 +124,7 @@ func align(text string, chunk engine.Speech, at *float64) (written, said *alignm
 		} else if n := len(written.Ends); n > 0 {
 			written.Ends[n-1] = to
 		}
-		if len(said.Characters) > 0 {
+		if len(said.Characters) > 0 || *at > 0 { // words of the chunk before are said already
 			said.add(" ", *at, from)
 		}
 		said.spread(w.Said, from, to)
@@ -141,7 +144,7 @@ func (a api) timedSpeech(c *server.Call, o *body.Object) error {
 	defer cancel()
 	file := a.Temp.New()
 	defer file.Close()
-	out := timed{Alignment: &alignment{}, Normalized: &alignment{}}
+	out := timed{Alignment: newAlignment(), Normalized: newAlignment()}
 	at := 0.0
 	_, err = audio.Encode(ctx, a.API, c, r.SpeakRequest, r.format, file, false, func(s engine.Speech) error {
 		written, said := align(r.Text, s, &at)

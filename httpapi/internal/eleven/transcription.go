@@ -14,11 +14,15 @@ import (
 
 // vendorTranscription answers POST /v1/speech-to-text in ElevenLabs' shape.
 func (a api) vendorTranscription(c *server.Call) error {
-	f, err := a.ReadForm(c, "tag_audio_events", "seed", "file_format", "enable_logging")
+	f, err := a.ReadForm(c, "seed", "enable_logging", "webhook_id", "webhook_metadata", "multi_channel_output_style", "entity_redaction_mode")
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	refuseUnheard(f)
+	if f.Boolean("tag_audio_events") {
+		c.Warn("tag_audio_events has no effect: the recognisers here write down words only")
+	}
 	r := engine.TranscribeRequest{}
 	r.Words = true
 	r.Language = f.Str("language_code")
@@ -50,6 +54,32 @@ func (a api) vendorTranscription(c *server.Call) error {
 		return err
 	}
 	return a.WriteJSON(c, 200, newVendorTranscript(t, granularity))
+}
+
+// unheard are fields that ask for what is not done here, and why.
+var unheard = []struct{ name, why string }{
+	{"cloud_storage_url", "nothing is fetched; send the file"},
+	{"source_url", "nothing is fetched; send the file"},
+	{"webhook", "the answer itself has the transcript; leave it out"},
+	{"use_multi_channel", "channels are mixed to one; send each as a file of its own"},
+	{"additional_formats", "ask /v1/audio/transcriptions for text, srt or vtt"},
+	{"entity_detection", "leave it out"},
+	{"entity_redaction", "leave it out"},
+	{"no_verbatim", "what is said is written down; leave it out"},
+	{"detect_speaker_roles", "speakers are told apart by diarize, without roles"},
+}
+
+// refuseUnheard refuses what is not done, unless a field says that it is not wanted.
+func refuseUnheard(f *body.Form) {
+	for _, u := range unheard {
+		for _, v := range f.Values(u.name) {
+			switch strings.ToLower(strings.TrimSpace(v)) {
+			case "", "false", "0", "[]", "null", "none":
+			default:
+				f.Refuse(engine.CodeUnsupportedParam, u.name, "%s is not supported: %s", u.name, u.why)
+			}
+		}
+	}
 }
 
 type vendorWord struct {

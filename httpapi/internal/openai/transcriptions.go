@@ -24,7 +24,7 @@ type transcription struct {
 
 // transcriptions answers POST /v1/audio/transcriptions.
 func (a api) transcriptions(c *server.Call) error {
-	return a.transcribe(c, func(f *body.Form, r *transcription) {
+	return a.transcribe(c, early(c), func(f *body.Form, r *transcription) {
 		if r.Target = f.Str("target_language"); r.Target != "" && engine.LanguageName(r.Target) == "" {
 			f.Invalid("target_language", "must be an ISO 639-1 code or an English name, got %.60q", r.Target)
 		}
@@ -56,13 +56,13 @@ func (a api) transcriptions(c *server.Call) error {
 // translations answers POST /v1/audio/translations, which are to English. The language is
 // that spoken.
 func (a api) translations(c *server.Call) error {
-	return a.transcribe(c, func(f *body.Form, r *transcription) { r.Translate, r.segments = true, true })
+	return a.transcribe(c, nil, func(f *body.Form, r *transcription) { r.Translate, r.segments = true, true })
 }
 
 // transcribe reads what both endpoints have in common, then what own reads, and
-// answers.
-func (a api) transcribe(c *server.Call, own func(*body.Form, *transcription)) error {
-	f, err := a.ReadComingForm(c, early(c), "languages")
+// answers; early says whether that begins before the file has come.
+func (a api) transcribe(c *server.Call, early func(*body.Form, []byte) bool, own func(*body.Form, *transcription)) error {
+	f, err := a.ReadComingForm(c, early, "languages")
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,11 @@ func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Tra
 	case "vtt":
 		return a.Write(c, 200, "text/vtt; charset=utf-8", []byte(transcript.VTT(t.Spoken())))
 	case diarizedJSON:
-		return a.WriteJSON(c, 200, t.Diarized())
+		d := t.Diarized()
+		if r.Translate {
+			d.Task = "translate"
+		}
+		return a.WriteJSON(c, 200, d)
 	case whisperX:
 		return a.WriteJSON(c, 200, t.WhisperX())
 	case "verbose_json":
@@ -172,6 +176,12 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 		Segments *[]transcript.SegmentObject `json:"segments,omitempty"`
 		Words    *[]transcript.WordObject    `json:"words,omitempty"`
 		Warnings []string                    `json:"warnings,omitempty"`
+	}
+	switch r.format { // whose lines the last event can be made into
+	case whisperX:
+		r.segments, r.words = true, true
+	case "srt", "vtt":
+		r.segments = true
 	}
 	s := a.NewStream(c, stream.ServerEvents)
 	return server.StreamWork(a.API, c, s, s.Event, func(ctx context.Context, send func(any) error) error {

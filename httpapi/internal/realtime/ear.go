@@ -98,6 +98,16 @@ func (e *ear) take(from int) []float32 {
 	return sound
 }
 
+// settle puts what the converter holds back for the sound that follows, some milliseconds,
+// into the buffer: nothing follows.
+func (e *ear) settle() {
+	if e.conv == nil {
+		return
+	}
+	e.audio = e.conv.Flush(e.audio)
+	e.conv = converter(e.format)
+}
+
 // forget drops sound before a sample.
 func (e *ear) forget(before int) {
 	if n := min(before-e.start, len(e.audio)); n > 0 {
@@ -109,6 +119,7 @@ func (e *ear) forget(before int) {
 // listen makes the ear one for a configuration.
 func (e *ear) listen(c *config, d engine.Detector) {
 	if e.format != c.in {
+		e.settle()
 		e.format, e.conv = c.in, converter(c.in)
 	}
 	switch changed := e.set != c.turns || e.detector != d; {

@@ -174,6 +174,7 @@ func (s *session) commitAudio(o *body.Object) error {
 	if err := s.api.Finish(s.c, o); err != nil {
 		return err
 	}
+	s.ear.settle()
 	n := len(s.ear.audio)
 	if s.turn != nil {
 		n += s.turn.samples
@@ -202,6 +203,7 @@ func (s *session) clearAudio(o *body.Object) error {
 	if err := s.api.Finish(s.c, o); err != nil {
 		return err
 	}
+	s.ear.settle()
 	s.ear.forget(s.ear.end())
 	s.drop()
 	s.ear.item = ""
@@ -221,10 +223,9 @@ func (s *session) commit(sound []float32) error {
 	if s.turn != nil {
 		it = s.turn.it
 	}
-	if s.cfg.listens { // which keeps no conversation
-		s.items = nil
-	}
-	if err := s.room(it); err != nil {
+	if s.cfg.listens { // which keeps no conversation, but for the item that the next comes behind
+		s.items = s.items[max(len(s.items)-1, 0):]
+	} else if err := s.room(it); err != nil {
 		s.drop()
 		return err
 	}

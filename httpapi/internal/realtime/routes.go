@@ -103,6 +103,9 @@ func (a *api) connect(c *server.Call) error {
 
 // exists refuses a session whose model is not there. Nothing is loaded.
 func (a *api) exists(cfg *config) error {
+	if cfg.listens && cfg.ear.model == "" {
+		return nil // clients name it in session.update, behind the connection
+	}
 	if cfg.listens || cfg.ear.model != "" {
 		if _, err := a.Options.Engine.Find(cfg.ear.model, engine.KindTranscription); err != nil || cfg.listens {
 			return err

@@ -231,7 +231,11 @@ func (s *session) fail(e *fault.Error, id string) {
 }
 
 func errorObject(e *fault.Error) object {
-	return object{"type": e.Kind, "code": e.Code, "message": e.Message, "param": orNull(e.Param)}
+	kind := e.Kind
+	if kind == "" { // codes of this dialect alone
+		kind = "invalid_request_error"
+	}
+	return object{"type": kind, "code": e.Code, "message": e.Message, "param": orNull(e.Param)}
 }
 
 // main has the session's goroutine run f, and waits for that, from work under ctx.

@@ -69,7 +69,7 @@ func newSession(a *api, c *server.Call, conn *socket.Conn, cfg config, d engine.
 	s := &session{api: a, c: c, conn: conn, cfg: cfg, detector: d, queue: make(chan *segment, mostWaiting)}
 	s.link = context.WithoutCancel(c.R.Context())
 	s.ctx, s.cancel = context.WithCancelCause(c.R.Context())
-	s.conv, _ = resample.New(cfg.layout.Rate, engine.HearingRate, 1) // the rates are ours
+	s.conv = cfg.converter()
 	if cfg.vad {
 		s.turns = audio.NewTurns(d, float32(cfg.threshold), audio.Hops(cfg.minSpeech), cfg.quiet())
 	}
@@ -208,6 +208,9 @@ func (s *session) fail(kind string, err error) {
 // take does what a message says, or returns what is wrong with it, and by what name.
 func (s *session) take(b []byte) (kind string, err error) {
 	o, err := body.Parse(b)
+	if e := (*fault.Error)(nil); errors.As(err, &e) {
+		e.Message = strings.Replace(e.Message, "the body", "the message", 1)
+	}
 	if err != nil {
 		return "input_error", err
 	}
@@ -362,8 +365,22 @@ func (s *session) end(asked bool) {
 	s.segment = nil
 }
 
+// converter makes recognisers' sound of the session's.
+func (c *config) converter() *resample.Resampler {
+	r, err := resample.New(c.layout.Rate, engine.HearingRate, 1)
+	if err != nil {
+		panic(err) // the rates are ours
+	}
+	return r
+}
+
 // commit ends the segment for the client.
 func (s *session) commit() (kind string, err error) {
+	rest := s.conv.Flush(nil) // held back for the sound that follows, which is of the next
+	s.conv = s.cfg.converter()
+	if kind, err := s.hear(rest); err != nil {
+		return kind, err
+	}
 	if s.turns != nil {
 		if s.segment == nil && len(s.audio) > 0 {
 			if kind, err := s.begin(); err != nil {
