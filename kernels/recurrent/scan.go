@@ -59,8 +59,8 @@ func Softplus(x float32) float32 {
 func SSD(y, x, b, c, state []float32, dt, a, d float32) {
 	decay := vec.ExpScalar(dt * a)
 	n := len(b)
-	for p, v := range x {
-		y[p] = step(state[p*n:(p+1)*n], b, c, decay, v*dt) + d*v
+	for p := stepsFast(y, x, b, c, state, decay, dt, d); p < len(x); p++ {
+		y[p] = step(state[p*n:(p+1)*n], b, c, decay, x[p]*dt) + d*x[p]
 	}
 }
 
@@ -92,17 +92,21 @@ func Selective(y, x, dt, b, c, state, a, d []float32) {
 // Yang, Kautz & Hatamizadeh, "Gated Delta Networks", 2024, §3.
 func Delta(o, q, k, v, state, work []float32, g, beta float32) {
 	n, by := len(v), vec.ExpScalar(g)
-	work, o = work[:n], o[:n]
+	done := deltaFast(o, q, k, v, state, by, beta)
+	if done == n {
+		return
+	}
+	work, o, v = work[:n-done], o[done:n], v[done:]
 	clear(work)
 	for i, x := range k {
-		decay(state[i*n:(i+1)*n], work, by, x)
+		decay(state[i*n+done:(i+1)*n], work, by, x)
 	}
 	for j := range work {
 		work[j] = beta * (v[j] - work[j])
 	}
 	clear(o)
 	for i, x := range k {
-		learn(state[i*n:(i+1)*n], work, o, x, q[i])
+		learn(state[i*n+done:(i+1)*n], work, o, x, q[i])
 	}
 }
 
