@@ -5,12 +5,17 @@ import "quern/kernels/threads"
 // adaptedSlots is what adapters add to the products of experts. A row's experts are changed
 // as its adapter says, each by itself, so that slots are to LowRank what rows are elsewhere.
 type adaptedSlots struct {
-	gate, up, down *LowRank  // nil without changes
-	change         []int32   // (slots) of the lists of changes, -1 for none
-	runs           []Run     // slots of one change
-	x              []float32 // (slots, in) what gate and up take in, nil where neither changes
-	low            []float32
-	any            bool // of the run in progress: some row has an adapter
+	gate, up, down *LowRank // nil without changes
+	*AdaptedRoom
+	any bool // of the run in progress: some row has an adapter
+}
+
+// An AdaptedRoom is what mixtures with changes work in. Those that take turns may share one.
+type AdaptedRoom struct {
+	change []int32   // (slots) of the lists of changes, -1 for none
+	runs   []Run     // slots of one change
+	x      []float32 // (slots, in) what gate and up take in
+	low    []float32 // (slots, rank)
 }
 
 // newAdaptedSlots is nil if nothing changes.
@@ -19,7 +24,10 @@ func newAdaptedSlots(e *Experts) *adaptedSlots {
 	if len(o.GateChanges)+len(o.UpChanges)+len(o.DownChanges) == 0 {
 		return nil
 	}
-	a := &adaptedSlots{change: make([]int32, slots), runs: make([]Run, 0, slots)}
+	a := &adaptedSlots{AdaptedRoom: o.Room}
+	if a.AdaptedRoom == nil {
+		a.AdaptedRoom = new(AdaptedRoom)
+	}
 	rank := 0
 	of := func(s *Stack, changes []Change) *LowRank {
 		if len(changes) == 0 {
@@ -30,9 +38,14 @@ func newAdaptedSlots(e *Experts) *adaptedSlots {
 		return l
 	}
 	a.gate, a.up, a.down = of(&o.Gate, o.GateChanges), of(&o.Up, o.UpChanges), of(&o.Down, o.DownChanges)
-	a.low = make([]float32, slots*rank)
-	if a.gate != nil || a.up != nil {
-		a.x = make([]float32, slots*o.Up.In)
+	if len(a.change) < slots {
+		a.change, a.runs = make([]int32, slots), make([]Run, 0, slots)
+	}
+	if len(a.low) < slots*rank {
+		a.low = make([]float32, slots*rank)
+	}
+	if n := slots * o.Up.In; (a.gate != nil || a.up != nil) && len(a.x) < n {
+		a.x = make([]float32, n)
 	}
 	return a
 }
@@ -70,7 +83,7 @@ func (a *adaptedSlots) find(e *Experts, adapters []Run) bool {
 
 // keep notes what slot s takes in, if its change wants that.
 func (a *adaptedSlots) keep(s int, x []float32) {
-	if a != nil && a.x != nil && a.any && a.change[s] >= 0 {
+	if a != nil && a.any && a.change[s] >= 0 && (a.gate != nil || a.up != nil) {
 		copy(a.x[s*len(x):], x)
 	}
 }

@@ -48,6 +48,7 @@ type ExpertsOptions struct {
 	// What adapters add to the products of a stack of n experts: that of adapter a and
 	// expert x is the change a·n + x. Each may be nil.
 	GateChanges, UpChanges, DownChanges []Change
+	Room                                *AdaptedRoom // for these; nil for one of its own
 }
 
 // Experts computes a mixture of experts straight from the stacked weights: each
