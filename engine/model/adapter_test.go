@@ -233,8 +233,15 @@ func adaptersOf(t *testing.T, gguf, hf string) {
 // TestAdaptersTogether runs sequences of several adapters in one batch: each has the bits
 // that it has alone.
 func TestAdaptersTogether(t *testing.T) {
-	base := open(t, "testdata/smollm2-Q4_K_M.gguf")
-	all := func(w *weights.Tensor) bool { return !unchanged(w.Name) && w.Name != "token_embd.weight" }
+	for _, name := range []string{"smollm2-Q4_K_M", "mixtral-Q8_0", "gpt-oss-MXFP4"} {
+		t.Run(name, func(t *testing.T) { adaptersTogether(t, open(t, "testdata/"+name+".gguf")) })
+	}
+}
+
+func adaptersTogether(t *testing.T, base *weights.Set) {
+	all := func(w *weights.Tensor) bool {
+		return !unchanged(w.Name) && w.Name != "token_embd.weight" && strings.HasSuffix(w.Name, ".weight")
+	}
 	some := func(w *weights.Tensor) bool { return strings.Contains(w.Name, "attn_q.") }
 	files := []*weights.Set{train(t, base, false, 3, 4, all).file, train(t, base, false, 16, 8, some).file, train(t, base, false, 7, 7, all).file}
 	tokens := [][]int32{someTokens, someTokens[:7], someTokens[3:], someTokens, someTokens[:1], someTokens}
