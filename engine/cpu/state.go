@@ -102,7 +102,9 @@ const scanChannels = 32
 func (e *exec) mamba1(op graph.Mamba1, s graph.Step) error {
 	width, n := op.A.Shape[0], op.A.Shape[1]
 	a, d := e.vector(op.A), e.vector(op.D)
-	e.byRun((width+scanChannels-1)/scanChannels, op.At, width*n, func(_ int, r *run, part int, state []float32) {
+	size := scanChannels * (n + 1)
+	work := make([]float32, e.b.pool.Workers()*size)
+	e.byRun((width+scanChannels-1)/scanChannels, op.At, width*n, func(worker int, r *run, part int, state []float32) {
 		c0, c1 := part*scanChannels, min((part+1)*scanChannels, width)
 		state = state[c0*n : c1*n]
 		if r.fresh {
@@ -114,7 +116,7 @@ func (e *exec) mamba1(op graph.Mamba1, s graph.Step) error {
 			for i := c0; i < c1; i++ {
 				step[i-c0] = recurrent.Softplus(dt[t*width+i])
 			}
-			recurrent.Selective(y[t*width+c0:t*width+c1], x[t*width+c0:t*width+c1], step[:], b[t*n:(t+1)*n], c[t*n:(t+1)*n], state, a[c0*n:c1*n], d[c0:c1])
+			recurrent.Selective(y[t*width+c0:t*width+c1], x[t*width+c0:t*width+c1], step[:], b[t*n:(t+1)*n], c[t*n:(t+1)*n], state, a[c0*n:c1*n], d[c0:c1], work[worker*size:(worker+1)*size])
 		}
 	})
 	return nil

@@ -69,18 +69,24 @@ func SSD(y, x, b, c, state []float32, dt, a, d float32) {
 //
 //	h ← exp(dt·a)·h + dt·b·x;  y = h·c + d·x
 //
-// Gu & Dao, "Mamba", 2023, §3.
-func Selective(y, x, dt, b, c, state, a, d []float32) {
+// work has room for a and x. Gu & Dao, "Mamba", 2023, §3.
+func Selective(y, x, dt, b, c, state, a, d, work []float32) {
 	n := len(b)
+	decay, steps := work[:len(a)], work[len(a):len(a)+len(x)]
 	for p, v := range x {
-		h, decay := state[p*n:(p+1)*n], a[p*n:(p+1)*n]
-		var sum float32
-		for i, k := range b {
-			s := vec.ExpScalar(dt[p]*decay[i])*h[i] + dt[p]*k*v
-			h[i] = s
-			sum += s * c[i]
+		by := dt[p]
+		for i, k := range a[p*n : (p+1)*n] {
+			decay[p*n+i] = by * k
 		}
-		y[p] = sum + d[p]*v
+		steps[p] = by * v
+	}
+	vec.Exp(decay, decay)
+	vec.Multiply(state, state, decay)
+	for p := stepsFast(y, steps, b, c, state, 1, 1, 0); p < len(x); p++ {
+		y[p] = step(state[p*n:(p+1)*n], b, c, 1, steps[p])
+	}
+	for p, v := range x {
+		y[p] += d[p] * v
 	}
 }
 
