@@ -59,6 +59,37 @@ func (e *exec) adaptedLinear(op graph.AdaptedLinear, s graph.Step) error {
 	return nil
 }
 
+func (e *exec) adaptedExperts(op graph.AdaptedExperts, s graph.Step) error {
+	o, err := e.expertsOptions(op.Experts)
+	if err != nil {
+		return err
+	}
+	n := op.Up.Shape[0]
+	o.GateChanges, o.UpChanges, o.DownChanges = byExpert(op.GateChanges, n), byExpert(op.UpChanges, n), byExpert(op.DownChanges, n)
+	o.Room = &e.adaptedRoom
+	e.mix(o, n, s)
+	return nil
+}
+
+// byExpert takes changes of stacks of n matrices apart: those of adapter a and expert x are at
+// a·n + x.
+func byExpert(list []graph.Change, n int) []matmul.Change {
+	out := make([]matmul.Change, len(list)*n)
+	for i, c := range list {
+		if c.A == nil {
+			continue
+		}
+		a, b := len(c.A.Data)/n, len(c.B.Data)/n
+		for x := range n {
+			out[i*n+x] = matmul.Change{
+				Rank: c.A.Shape[1], A: c.A.Data[x*a : (x+1)*a], B: c.B.Data[x*b : (x+1)*b],
+				TypeA: c.A.Type, TypeB: c.B.Type, Scale: c.Scale,
+			}
+		}
+	}
+	return out
+}
+
 func (e *exec) adaptedEmbed(op graph.AdaptedEmbed, s graph.Step) error {
 	if err := e.embed(op.Embed, s); err != nil {
 		return err

@@ -138,3 +138,101 @@ func merged(w *weights.Tensor, c graph.Change, lookup bool) *weights.Tensor {
 	}
 	return &weights.Tensor{Name: "merged", Type: quant.F32, Shape: w.Shape, Data: quant.Floats(sum)}
 }
+
+// TestAdaptedExperts holds a mixture whose sequences carry different adapters against merged
+// weights, and each sequence against itself alone, bit for bit; a step allocates nothing.
+func TestAdaptedExperts(t *testing.T) {
+	const vocab, hidden, ff, experts = 11, 64, 32, 6
+	r := rand.New(rand.NewPCG(3, 11))
+	e, router := tensor(r, "embed", quant.F32, vocab, hidden), tensor(r, "router", quant.F32, experts, hidden)
+	stacks := []*weights.Tensor{tensor(r, "gate", quant.F32, experts, ff, hidden), tensor(r, "up", quant.F32, experts, ff, hidden), tensor(r, "down", quant.F32, experts, hidden, ff)}
+	change := func(w *weights.Tensor, rank int) graph.Change {
+		return graph.Change{A: tensor(r, "a", quant.F16, experts, rank, w.Shape[2]), B: tensor(r, "b", quant.F32, experts, rank, w.Shape[1]), Scale: 4}
+	}
+	changes := map[*weights.Tensor][]graph.Change{
+		stacks[0]: {change(stacks[0], 3), {}},
+		stacks[1]: {change(stacks[1], 5), change(stacks[1], 2)},
+		stacks[2]: {{}, change(stacks[2], 7)},
+	}
+	be := Open(2)
+	defer be.Close()
+	record := func(c graph.Changes, w []*weights.Tensor) graph.Exec {
+		g := graph.NewBuilder(40, 40)
+		g.Adapt(c)
+		x := g.Embed(g.Tokens(), e)
+		y := g.Experts(x, g.Linear(x, router, nil), graph.Experts{Gate: w[0], Up: w[1], Down: w[2], Act: graph.SiLU, Routing: graph.Routing{Used: 2, Renormalise: true}})
+		p, err := g.Compile(g.Take(y, g.Wanted()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec, err := be.Compile(t.Context(), p, graph.Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return exec
+	}
+	batch := func(adapters []int32, lengths ...int) *graph.Batch {
+		b := &graph.Batch{Adapters: adapters}
+		for s, n := range lengths {
+			b.Tables = append(b.Tables, nil)
+			for i := range n {
+				b.Tokens, b.Positions, b.Seq = append(b.Tokens, int32((i*7+n)%vocab)), append(b.Positions, int32(i)), append(b.Seq, int32(s))
+				b.Want = append(b.Want, int32(len(b.Tokens)-1))
+			}
+		}
+		return b
+	}
+	run := func(exec graph.Exec, b *graph.Batch) []float32 {
+		res, err := exec.Run(t.Context(), b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Clone(res[0])
+	}
+	adapters, lengths := []int32{0, 1, 2, 1, 2, 0}, []int{4, 9, 5, 1, 6, 13}
+	exec := record(graph.Changes{Linear: changes}, stacks)
+	together := batch(adapters, lengths...)
+	got := run(exec, together)
+	for s, a := range adapters {
+		mine := got[:lengths[s]*hidden]
+		got = got[lengths[s]*hidden:]
+		if alone := run(exec, batch([]int32{a}, lengths[s])); !slices.Equal(alone, mine) {
+			t.Errorf("sequence %d, adapter %d: alone it has other bits", s, a)
+		}
+		w := slices.Clone(stacks)
+		for i := range w {
+			if a > 0 {
+				w[i] = mergedStack(w[i], changes[w[i]][a-1])
+			}
+		}
+		want := run(record(graph.Changes{}, w), batch(nil, lengths[s]))
+		for i, v := range want {
+			if d := math.Abs(float64(v - mine[i])); !(d <= 1e-4*(1+math.Abs(float64(v)))) {
+				t.Fatalf("sequence %d, adapter %d, value %d: %g, merged %g", s, a, i, mine[i], v)
+			}
+		}
+		if a > 0 && slices.Equal(mine, run(exec, batch([]int32{0}, lengths[s]))) {
+			t.Errorf("adapter %d changes nothing", a)
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() { exec.Run(t.Context(), together, nil) }); n != 0 {
+		t.Errorf("%g allocations a step", n)
+	}
+}
+
+// mergedStack is a stack with a change added to each of its matrices.
+func mergedStack(w *weights.Tensor, c graph.Change) *weights.Tensor {
+	if c.A == nil {
+		return w
+	}
+	n := w.Shape[0]
+	part := func(t *weights.Tensor, x int) *weights.Tensor {
+		size := len(t.Data) / n
+		return &weights.Tensor{Type: t.Type, Shape: t.Shape[1:], Data: t.Data[x*size : (x+1)*size]}
+	}
+	out := &weights.Tensor{Name: "merged", Type: quant.F32, Shape: w.Shape}
+	for x := range n {
+		out.Data = append(out.Data, merged(part(w, x), graph.Change{A: part(c.A, x), B: part(c.B, x), Scale: c.Scale}, false).Data...)
+	}
+	return out
+}

@@ -73,7 +73,8 @@ type exec struct {
 	runs   []run     // rows of one sequence
 	n      [2]int    // rows by graph.Lead
 
-	adapted [2][]matmul.Run // by graph.Lead: rows of one adapter
+	adapted     [2][]matmul.Run // by graph.Lead: rows of one adapter
+	adaptedRoom matmul.AdaptedRoom
 }
 
 // Memory implements graph.Backend.

@@ -48,6 +48,7 @@ var ops = index(
 	on((*exec).latentAttention),
 	on((*exec).sharedAttention),
 	on((*exec).experts),
+	on((*exec).adaptedExperts),
 	on((*exec).conv),
 	on((*exec).denseAttention),
 	on((*exec).store),
@@ -379,6 +380,14 @@ func (e *exec) batchAttention(heads, kvHeads, headDim, layer int, s graph.Step, 
 }
 
 func (e *exec) experts(op graph.Experts, s graph.Step) error {
+	o, err := e.expertsOptions(op)
+	if err == nil {
+		e.mix(o, op.Up.Shape[0], s)
+	}
+	return err
+}
+
+func (e *exec) expertsOptions(op graph.Experts) (o matmul.ExpertsOptions, err error) {
 	stack := func(w, bias *weights.Tensor) (matmul.Stack, error) {
 		if _, ok := w.Type.Size(w.Shape[2]); !ok {
 			return matmul.Stack{}, fmt.Errorf("cpu: rows of %d of %s are no whole blocks of %v", w.Shape[2], w.Name, w.Type)
@@ -391,33 +400,36 @@ func (e *exec) experts(op graph.Experts, s graph.Step) error {
 	}
 	var gate matmul.Stack
 	if op.Gate != nil {
-		var err error
 		if gate, err = stack(op.Gate, op.GateBias); err != nil {
-			return err
+			return o, err
 		}
 	}
 	up, err := stack(op.Up, op.UpBias)
 	if err != nil {
-		return err
+		return o, err
 	}
 	down, err := stack(op.Down, op.DownBias)
 	if err != nil {
-		return err
+		return o, err
 	}
 	act, err := activation(op.Act)
 	if err != nil {
-		return err
+		return o, err
 	}
-	x, router := s.In[0], s.In[1]
-	o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Act: act, Routing: matmul.Routing{
+	return matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Act: act, Routing: matmul.Routing{
 		Used: op.Used, Sigmoid: op.Sigmoid, Bias: e.vector(op.Bias), Groups: op.Groups, UsedGroups: op.UsedGroups, GroupMax: op.GroupMax,
 		Renormalise: op.Renormalise, Scale: op.Scale, Factors: e.vector(op.Factors), OnInput: op.OnInput, SparseMixer: op.SparseMixer, Jitter: op.Jitter,
-	}}
+	}}, nil
+}
+
+// mix adds the step of a mixture of n experts.
+func (e *exec) mix(o matmul.ExpertsOptions, n int, s graph.Step) {
+	x, router := s.In[0], s.In[1]
+	info := &e.p.Values[x]
 	// Layers take turns, so those of one shape could share scratch; a mixture's
 	// scratch is small beside its weights.
-	m := matmul.NewExperts(o, op.Up.Shape[0], e.p.Values[x].Shape[0])
+	m := matmul.NewExperts(o, n, info.Shape[0])
 	e.steps = append(e.steps, func() {
-		m.Run(e.b.pool, e.floats(s.Out), e.floats(x), e.floats(router), e.rows(x))
+		m.Run(e.b.pool, e.floats(s.Out), e.floats(x), e.floats(router), e.rows(x), e.adapted[info.Lead])
 	})
-	return nil
 }

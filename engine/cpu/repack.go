@@ -96,6 +96,8 @@ func multiplied(op any) []*weights.Tensor {
 		return []*weights.Tensor{o.Weight}
 	case graph.Experts:
 		return []*weights.Tensor{o.Gate, o.Up, o.Down}
+	case graph.AdaptedExperts:
+		return []*weights.Tensor{o.Gate, o.Up, o.Down}
 	}
 	return nil
 }

@@ -102,7 +102,9 @@ const scanChannels = 32
 func (e *exec) mamba1(op graph.Mamba1, s graph.Step) error {
 	width, n := op.A.Shape[0], op.A.Shape[1]
 	a, d := e.vector(op.A), e.vector(op.D)
-	e.byRun((width+scanChannels-1)/scanChannels, op.At, width*n, func(_ int, r *run, part int, state []float32) {
+	size := scanChannels * (n + 1)
+	work := make([]float32, e.b.pool.Workers()*size)
+	e.byRun((width+scanChannels-1)/scanChannels, op.At, width*n, func(worker int, r *run, part int, state []float32) {
 		c0, c1 := part*scanChannels, min((part+1)*scanChannels, width)
 		state = state[c0*n : c1*n]
 		if r.fresh {
@@ -114,7 +116,7 @@ func (e *exec) mamba1(op graph.Mamba1, s graph.Step) error {
 			for i := c0; i < c1; i++ {
 				step[i-c0] = recurrent.Softplus(dt[t*width+i])
 			}
-			recurrent.Selective(y[t*width+c0:t*width+c1], x[t*width+c0:t*width+c1], step[:], b[t*n:(t+1)*n], c[t*n:(t+1)*n], state, a[c0*n:c1*n], d[c0:c1])
+			recurrent.Selective(y[t*width+c0:t*width+c1], x[t*width+c0:t*width+c1], step[:], b[t*n:(t+1)*n], c[t*n:(t+1)*n], state, a[c0*n:c1*n], d[c0:c1], work[worker*size:(worker+1)*size])
 		}
 	})
 	return nil
@@ -123,7 +125,10 @@ func (e *exec) mamba1(op graph.Mamba1, s graph.Step) error {
 func (e *exec) deltaNet(op graph.DeltaNet, s graph.Step) error {
 	a, bias := e.vector(op.A), e.vector(op.DtBias)
 	keys, size := op.KeyHeads*op.Key, op.Key*op.Value
-	scale := float32(1 / math.Sqrt(float64(op.Key)))
+	// Queries and keys of length 1, the former over the root of their size: by RMSNorm, which
+	// takes means where lengths have sums.
+	n := float64(op.Key)
+	unitQuery, unitKey, eps := slices.Repeat([]float32{float32(1 / n)}, op.Key), slices.Repeat([]float32{float32(1 / math.Sqrt(n))}, op.Key), float32(1e-6/n)
 	// Of each head: its query, its key, and room for what it has learned.
 	work := make([]float32, e.p.Rows*op.Heads*(2*op.Key+op.Value))
 	e.byRun(op.Heads, op.At, op.Heads*size, func(_ int, r *run, h int, state []float32) {
@@ -141,25 +146,13 @@ func (e *exec) deltaNet(op graph.DeltaNet, s graph.Step) error {
 		q, k := room[:op.Key], room[op.Key:2*op.Key]
 		for t := r.from; t < r.to; t++ {
 			row := qkv[t*width : (t+1)*width]
-			unit(q, row[head*op.Key:(head+1)*op.Key], scale)
-			unit(k, row[keys+head*op.Key:keys+(head+1)*op.Key], 1)
+			vec.RMSNorm(q, row[head*op.Key:(head+1)*op.Key], unitQuery, eps)
+			vec.RMSNorm(k, row[keys+head*op.Key:keys+(head+1)*op.Key], unitKey, eps)
 			recurrent.Delta(o[(t*op.Heads+h)*op.Value:(t*op.Heads+h+1)*op.Value], q, k, row[2*keys+h*op.Value:2*keys+(h+1)*op.Value], state, room[2*op.Key:],
 				a[h]*recurrent.Softplus(alpha[t*op.Heads+h]+bias[h]), 1/(1+vec.ExpScalar(-beta[t*op.Heads+h])))
 		}
 	})
 	return nil
-}
-
-// unit writes x scaled to length by.
-func unit(dst, x []float32, by float32) {
-	var ss float32
-	for _, v := range x {
-		ss += v * v
-	}
-	by /= float32(math.Sqrt(float64(ss) + 1e-6))
-	for i, v := range x {
-		dst[i] = v * by
-	}
 }
 
 func (e *exec) tokenShift(op graph.TokenShift, s graph.Step) error {

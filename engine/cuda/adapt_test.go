@@ -63,3 +63,44 @@ func TestAdapted(t *testing.T) {
 		})
 	}
 }
+
+// Experts of rows of several adapters, and of none, give what the processor does, whether
+// weights of experts multiply what they are given or what they give.
+func TestAdaptedExperts(t *testing.T) {
+	const hidden, ff, experts = 64, 32, 6
+	for _, onInput := range []bool{false, true} {
+		t.Run(fmt.Sprint("on input ", onInput), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(3, 10))
+			e, router := tensor(r, "embed", quant.F32, vocab, hidden), tensor(r, "router", quant.F32, experts, hidden)
+			gate, up := tensor(r, "gate", quant.Q8_0, experts, ff, hidden), tensor(r, "up", quant.F32, experts, ff, hidden)
+			down := tensor(r, "down", quant.Q8_0, experts, hidden, ff)
+			change := func(w *weights.Tensor, typ quant.Type, rank int) graph.Change {
+				return graph.Change{A: tensor(r, "a", typ, experts, rank, w.Shape[2]), B: tensor(r, "b", quant.F16, experts, rank, w.Shape[1]), Scale: 4}
+			}
+			g := graph.NewBuilder(16, 8)
+			g.Adapt(graph.Changes{Linear: map[*weights.Tensor][]graph.Change{
+				gate: {change(gate, quant.F32, 3), {}, {}},
+				up:   {change(up, quant.F16, 5), {}, change(up, quant.BF16, 9)},
+				down: {{}, change(down, quant.F32, 2), change(down, quant.F32, 4)},
+			}})
+			x := g.Embed(g.Tokens(), e)
+			y := g.Experts(x, g.Linear(x, router, nil), graph.Experts{Gate: gate, Up: up, Down: down, Act: graph.SiLU, Routing: graph.Routing{Used: 2, Sigmoid: onInput, OnInput: onInput, Renormalise: !onInput}})
+			p, err := g.Compile(g.Take(y, g.Wanted()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var batches []*graph.Batch
+			for _, adapters := range [][]int32{{0, 1, 3}, nil, {2, 3, 1}} {
+				in := step([3]int{0, 0, 3}, [3]int{1, 0, 1}, [3]int{2, 0, 4})
+				in.Adapters = adapters
+				batches = append(batches, in)
+			}
+			f := driver.NewFake(1, gigabyte)
+			counts := counted(f)
+			compare(t, open(t, f, AllLayers), p, p.CacheSpec(16, 8, 1, quant.F32), batches, 1e-3)
+			if n := counts["adapt_experts"]; n != 2 {
+				t.Errorf("%d launches of adapt_experts in %d steps", n, len(batches))
+			}
+		})
+	}
+}

@@ -35,24 +35,31 @@ var expertsOp = row[graph.Experts]{
 	},
 	lower: func(o graph.Experts, l lowering) {
 		l.held = 0
-		l.add(func(rows int) error { return l.mix(o, l.x(0), l.x(1), l.y(), rows) })
+		l.add(func(rows int) error {
+			if l.heldExperts(o, rows) {
+				if err := l.route(o, l.x(1), rows); err != nil {
+					return err
+				}
+				return l.fusedExperts(o, l.x(0), l.y(), rows)
+			}
+			return l.mix(o, l.x(0), l.x(1), l.y(), rows, nil)
+		})
 	},
 }
 
-// mix routes every row to some experts and adds up what they answer.
-func (p *part) mix(o graph.Experts, x, router, y uint64, rows int) error {
+// mix routes every row to some experts and adds up what they answer. adapt, which may be nil,
+// follows the products y of each of the stacks with rows of x, each of which per slots have.
+func (p *part) mix(o graph.Experts, x, router, y uint64, rows int, adapt func(w *weights.Tensor, y, x uint64, in, out, per int) error) error {
 	ff, in, out := o.Up.Shape[1], o.Up.Shape[2], o.Down.Shape[1]
 	at := p.scratchAt
 	if err := p.route(o, router, rows); err != nil {
 		return err
 	}
-	if p.heldExperts(o, rows) {
-		return p.fusedExperts(o, x, y, rows)
-	}
 	// through sends rows of x, each to per of the experts chosen.
 	quantised := uint64(0)
 	through := func(t, bias *weights.Tensor, y, x uint64, xRows, in, out, per int) error {
 		w, typ := p.matrix(t)
+		floats := x
 		if gpu.Quantised(typ) {
 			if quantised != x {
 				quantised = x
@@ -62,7 +69,11 @@ func (p *part) mix(o graph.Experts, x, router, y uint64, rows int) error {
 			}
 			x = at(acts)
 		}
-		return p.start(gpu.Name("expert_gemv", typ), gpu.Dims{Rows: rows * o.Used, Out: out}, y, w, x, p.vector(bias), at(chosen), i32(out), i32(in), i32(per))
+		err := p.start(gpu.Name("expert_gemv", typ), gpu.Dims{Rows: rows * o.Used, Out: out}, y, w, x, p.vector(bias), at(chosen), i32(out), i32(in), i32(per))
+		if err != nil || adapt == nil {
+			return err
+		}
+		return adapt(t, y, floats, in, out, per)
 	}
 	slots, xRows, per := rows*o.Used, rows, o.Used
 	if o.OnInput {

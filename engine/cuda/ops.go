@@ -71,7 +71,7 @@ var ops = index(
 	row[graph.Gate]{check: func(o graph.Gate) error { return known(o.Act) }, lower: func(o graph.Gate, l lowering) { l.byNumber("gate", []uint64{l.x(0), l.x(1)}, i32(int(o.Act))) }},
 	linearOp, headLinearOp, expertsOp, ropeOp, attentionOp, sharedOp, latentOp,
 	shortConvOp, mamba2Op, mamba1Op, deltaNetOp, tokenShiftOp, wkv7Op,
-	adaptedLinearOp, adaptedEmbedOp,
+	adaptedLinearOp, adaptedEmbedOp, adaptedExpertsOp,
 )
 
 // grouped is how wide the groups are that a norm has weights for, and how many it has.

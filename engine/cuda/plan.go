@@ -21,7 +21,8 @@ const (
 	arrivals        // (rows, key heads) attention's blocks, zeros between launches
 	factors         // (rows, used) of what goes into experts
 	inputs          // (rows, used, in) what goes into them, multiplied by that
-	lows            // (rows, highest rank) between an adapter's two matrices
+	lows            // (rows, highest rank) between an adapter's two matrices, of experts (rows, used, highest rank)
+	changing        // (rows, used) of an adapter's changes of experts
 	scratches
 )
 

@@ -22,6 +22,14 @@ type (
 		Embed
 		Changes []Change
 	}
+
+	// AdaptedExperts is Experts, and adds to what each expert's matrices make of the rows of
+	// adapter n what the changes n-1 of that matrix say, as AdaptedLinear does, with A
+	// (experts, rank, in) and B (experts, rank, out).
+	AdaptedExperts struct {
+		Experts
+		GateChanges, UpChanges, DownChanges []Change // each of all adapters, or nil
+	}
 )
 
 // A Change is of low rank. B is stored transposed. With a nil A there is none.
@@ -60,6 +68,56 @@ func (o AdaptedEmbed) Out(in ...Shape) (Shape, error) {
 	return out, err
 }
 
+func (o AdaptedExperts) Out(in ...Shape) (Shape, error) {
+	out, err := o.Experts.Out(in...)
+	if err != nil {
+		return nil, err
+	}
+	if o.Gate == nil && o.GateChanges != nil {
+		return nil, fmt.Errorf("changes of gates of experts that have none")
+	}
+	n := o.adapters()
+	for _, of := range o.changed() {
+		if of.changes != nil && len(of.changes) != n {
+			return nil, fmt.Errorf("changes of %d and of %d adapters", len(of.changes), n)
+		}
+		for i := range of.changes {
+			if err := of.changes[i].checkStack(of.w.Shape); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// A changedStack is a stack of matrices with the changes of all adapters.
+type changedStack struct {
+	w       *weights.Tensor
+	changes []Change
+}
+
+func (o AdaptedExperts) changed() [3]changedStack {
+	return [3]changedStack{{o.Gate, o.GateChanges}, {o.Up, o.UpChanges}, {o.Down, o.DownChanges}}
+}
+
+func (o AdaptedExperts) adapters() (n int) {
+	for _, of := range o.changed() {
+		n = max(n, len(of.changes))
+	}
+	return n
+}
+
+// checkStack refuses a change that does not fit a stack of matrices (n, out, in).
+func (c *Change) checkStack(w []int) error {
+	switch {
+	case c.A == nil:
+		return nil
+	case c.B == nil || len(c.A.Shape) != 3 || len(c.B.Shape) != 3 || !hasShape(c.A, w[0], c.B.Shape[1], w[2]) || !hasShape(c.B, w[0], c.A.Shape[1], w[1]):
+		return fmt.Errorf("a change by %s and %s of %d matrices of %d numbers into %d", describe(c.A), describe(c.B), w[0], w[2], w[1])
+	}
+	return nil
+}
+
 // check refuses a change that does not take in numbers and give out; the A of a lookup
 // has a row for each of these.
 func (c *Change) check(in, out int, lookup bool) error {
@@ -86,6 +144,8 @@ func adapters(op Op) int {
 		return len(o.Changes)
 	case AdaptedEmbed:
 		return len(o.Changes)
+	case AdaptedExperts:
+		return o.adapters()
 	}
 	return 0
 }

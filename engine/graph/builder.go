@@ -222,7 +222,13 @@ func (b *Builder) Attention(q, k, v Value, o Attention) Value { return b.apply(o
 
 func (b *Builder) SharedAttention(q Value, o SharedAttention) Value { return b.apply(o, q) }
 
-func (b *Builder) Experts(x, router Value, o Experts) Value { return b.apply(o, x, router) }
+func (b *Builder) Experts(x, router Value, o Experts) Value {
+	a := AdaptedExperts{o, b.changes.Linear[o.Gate], b.changes.Linear[o.Up], b.changes.Linear[o.Down]}
+	if a.adapters() > 0 {
+		return b.apply(a, x, router)
+	}
+	return b.apply(o, x, router)
+}
 
 // Dot renders the recording as Graphviz.
 func (b *Builder) Dot() ([]byte, error) {

@@ -116,6 +116,7 @@ func randomOp(r *rand.Rand) Op {
 		LatentAttention{Layer: r.IntN(4), Heads: 1, HeadDim: 8, Values: 4}, LatentAttention{},
 		SharedAttention{Attention{Layer: r.IntN(4), Heads: 2, KVHeads: 2, HeadDim: 4}},
 		Experts{Gate: matrix("g", 8, 4, 8), Up: matrix("u", 8, 4, 8), Down: matrix("d", 8, 8, 4), Routing: Routing{Used: 1}},
+		AdaptedExperts{Experts: Experts{Gate: matrix("g", 8, 4, 8), Up: matrix("u", 8, 4, 8), Down: matrix("d", 8, 8, 4), Routing: Routing{Used: 1}}, UpChanges: []Change{{}, {A: matrix("a", 8, 2, 8), B: matrix("b", 8, 2, 4)}}},
 		Conv1D{Weight: matrix("c", 4, 4, 3), Steps: 2, Stride: 1}, DenseAttention{Heads: 2, HeadDim: 4},
 		Store{r.IntN(4)}, cross, CrossScores{cross, []int{0}},
 	}
@@ -169,7 +170,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 31+24 {
+	if fits != 32+25 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }
@@ -319,7 +320,7 @@ func reference(op Op, dst []float32, in [][]float32) error {
 		matmul.NewExperts(matmul.ExpertsOptions{
 			Gate: stack(op.Gate, op.GateBias), Up: stack(op.Up, op.UpBias), Down: stack(op.Down, op.DownBias),
 			Routing: matmul.Routing{Used: op.Used, Renormalise: op.Renormalise}, Act: vec.SwiGLUClamped,
-		}, n, rows).Run(pool, dst, in[0], in[1], rows)
+		}, n, rows).Run(pool, dst, in[0], in[1], rows, nil)
 	case Rope:
 		n := len(dst) / len(in[1])
 		cos, sin := make([]float32, len(op.Freqs)), make([]float32, len(op.Freqs))

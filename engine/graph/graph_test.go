@@ -53,11 +53,15 @@ func record(b *Builder, attention bool) Value {
 	x = b.Add(x, x)
 	if attention {
 		// What adapters change.
-		lookup, o := matrix("embed2", vocab, hidden), matrix("o2", hidden, hidden)
+		lookup, o, ups := matrix("embed2", vocab, hidden), matrix("o2", hidden, hidden), matrix("ups2", 2, hidden, hidden)
 		b.Adapt(Changes{
-			Embed:  map[*weights.Tensor][]Change{lookup: {{}, {A: matrix("ea", vocab, 2), B: matrix("eb", 2, hidden), Scale: 0.5}}},
-			Linear: map[*weights.Tensor][]Change{o: {{A: matrix("oa", 3, hidden), B: matrix("ob", 3, hidden), Scale: 2}, {}}},
+			Embed: map[*weights.Tensor][]Change{lookup: {{}, {A: matrix("ea", vocab, 2), B: matrix("eb", 2, hidden), Scale: 0.5}}},
+			Linear: map[*weights.Tensor][]Change{
+				o:   {{A: matrix("oa", 3, hidden), B: matrix("ob", 3, hidden), Scale: 2}, {}},
+				ups: {{}, {A: matrix("ua", 2, 3, hidden), B: matrix("ub", 2, 3, hidden), Scale: 2}},
+			},
 		})
+		x = b.Add(x, b.Experts(x, b.Linear(x, matrix("router2", 2, hidden), nil), Experts{Up: ups, Down: matrix("downs2", 2, hidden, hidden), Routing: Routing{Used: 1}, Act: SquaredReLU}))
 		x = b.Add(x, b.Linear(b.Embed(b.Tokens(), lookup), o, nil))
 		l := b.LatentAttention(x, b.HeadCut(x, 1, 0, 4), LatentAttention{Layer: 3, Heads: 2, HeadDim: 4, Values: 2, Scale: 0.5})
 		x = b.Add(x, b.HeadJoin(l, l, 1))
@@ -257,6 +261,24 @@ func TestBuilderErrors(t *testing.T) {
 			w := matrix("w", 6, 8)
 			b.Adapt(Changes{Linear: map[*weights.Tensor][]Change{w: {{A: matrix("a", 3, 8)}}}})
 			return b.Linear(b.Features(8), w, nil)
+		}},
+		{"adapted experts", "a change by a [2 3 8] and b [2 2 6] of 2 matrices of 8 numbers into 6", func(b *Builder) Value {
+			up := matrix("w", 2, 6, 8)
+			b.Adapt(Changes{Linear: map[*weights.Tensor][]Change{up: {{}, {A: matrix("a", 2, 3, 8), B: matrix("b", 2, 2, 6)}}}})
+			x := b.Features(8)
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Up: up, Down: matrix("d", 2, 8, 6), Routing: Routing{Used: 1}, Act: SquaredReLU})
+		}},
+		{"changes of fewer experts", "a change by a [1 3 6] and b [1 3 8] of 2 matrices of 6 numbers into 8", func(b *Builder) Value {
+			down := matrix("d", 2, 8, 6)
+			b.Adapt(Changes{Linear: map[*weights.Tensor][]Change{down: {{A: matrix("a", 1, 3, 6), B: matrix("b", 1, 3, 8)}}}})
+			x := b.Features(8)
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Up: matrix("w", 2, 6, 8), Down: down, Routing: Routing{Used: 1}, Act: SquaredReLU})
+		}},
+		{"experts of unlike adapters", "changes of 1 and of 2 adapters", func(b *Builder) Value {
+			up, down := matrix("w", 2, 6, 8), matrix("d", 2, 8, 6)
+			b.Adapt(Changes{Linear: map[*weights.Tensor][]Change{up: {{}}, down: {{}, {}}}})
+			x := b.Features(8)
+			return b.Experts(x, b.Linear(x, matrix("r", 2, 8), nil), Experts{Up: up, Down: down, Routing: Routing{Used: 1}, Act: SquaredReLU})
 		}},
 		{"zero value", "input 0 was never recorded", func(b *Builder) Value { return b.Add(Value{}, Value{}) }},
 	} {

@@ -83,6 +83,7 @@ var signatures = []signature{
 	{LatentAttention{}, []kind{perRow, perRow}, perRow},
 	{SharedAttention{}, []kind{same}, same},
 	{Experts{}, []kind{same, same}, same},
+	{AdaptedExperts{}, []kind{same, same}, same},
 	{Conv1D{}, []kind{perRow}, perRow},
 	{DenseAttention{}, []kind{perRow, perRow, perRow}, perRow},
 	{Store{}, []kind{perRow, perRow, perRow}, perRow},

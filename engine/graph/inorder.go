@@ -85,6 +85,8 @@ func opName(op Op) string {
 		w = o.Weight
 	case Experts:
 		w = o.Up
+	case AdaptedExperts:
+		w = o.Up
 	case Bias:
 		w = o.Vector
 	case Linear:

@@ -158,12 +158,19 @@ func (p *Program) WeightBytes() int64 {
 		case AdaptedLinear: // a row has an adapter or none
 			n += int64(len(o.Weight.Data))
 		case Experts:
-			all := int64(o.Up.Size()) + int64(o.Down.Size())
-			if o.Gate != nil {
-				all += int64(o.Gate.Size())
-			}
-			n += all / int64(o.Up.Shape[0]) * int64(o.Used)
+			n += o.bytes()
+		case AdaptedExperts:
+			n += o.bytes()
 		}
 	}
 	return n
+}
+
+// bytes are those of the matrices that a row goes through.
+func (o *Experts) bytes() int64 {
+	all := int64(o.Up.Size()) + int64(o.Down.Size())
+	if o.Gate != nil {
+		all += int64(o.Gate.Size())
+	}
+	return all / int64(o.Up.Shape[0]) * int64(o.Used)
 }

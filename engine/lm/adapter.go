@@ -70,10 +70,17 @@ func (m *File) openAdapter(a engine.Adapter) error {
 // changes are what the adapters of m change.
 func (m *File) changes() graph.Changes { return model.Changes(m.Adapters) }
 
-// rank is the highest of the adapters.
-func (m *File) rank() (rank int) {
+// room is the bytes that adapters' products work in, of so many rows: numbers between A and B,
+// and of experts what they take in.
+func (m *File) room(rows int) int64 {
+	rank := 0
 	for _, x := range m.Adapters {
 		rank = max(rank, x.Rank)
 	}
-	return rank
+	for w := range m.changes().Linear {
+		if len(w.Shape) == 3 {
+			return 4 * int64(rows) * int64(m.Config.Used*(rank+m.Config.Hidden)+rank)
+		}
+	}
+	return 4 * int64(rows*rank)
 }

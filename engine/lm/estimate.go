@@ -98,7 +98,7 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 			return p, err
 		}
 		p.Encode = m.encoder(o, program)
-		p.Compute = buffers(program) + 4*int64(p.Encode.Rows*m.rank())
+		p.Compute = buffers(program) + m.room(p.Encode.Rows)
 		if program, err = Heads(m.LM); err != nil {
 			return p, err
 		} else if program != nil {
@@ -114,7 +114,7 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	if p.Program, err = b.Compile(m.pass(b)...); err != nil {
 		return p, err
 	}
-	p.Compute = buffers(p.Program) + 4*int64(o.Batch*m.rank())
+	p.Compute = buffers(p.Program) + m.room(o.Batch)
 	p.State, p.Running = 4*int64(c.State), o.Slots
 	if c.State > 0 {
 		p.Running = int(min(int64(o.Slots), max(minRunning, max(statesRoom, limit/16)/(2*p.State))))

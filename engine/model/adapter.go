@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"quern/engine/graph"
 	"quern/formats/weights"
@@ -22,7 +24,9 @@ type Adapter struct {
 // maxRank bounds the rank of a change.
 const maxRank = 1 << 12
 
-// A lowRank is one change as a file has it, under the name GGUF gives the matrix.
+// A lowRank is one change as a file has it, under the name GGUF gives the matrix. A is
+// (rank, in) and B (out, rank); of a stack of experts (experts, rank, in) and (experts, out,
+// rank).
 type lowRank struct {
 	name  string // as errors call it
 	to    string // "blk.0.attn_q.weight"
@@ -43,13 +47,16 @@ func ReadAdapter(m LM, of, file *weights.Set, scale float64) (*Adapter, error) {
 		return nil, fmt.Errorf("%w: adapters of models of architecture %s", ErrUnsupported, m.Config().Arch)
 	}
 	b := own.own()
+	s, err := sitesOf(m, b)
+	if err != nil {
+		return nil, err
+	}
 	var list []lowRank
-	var err error
 	switch {
 	case file.Source == weights.GGUF:
 		list, err = ggufChanges(file, b.c.Arch)
 	case file.Source == weights.SafeTensors:
-		list, err = peftChanges(file, of, b)
+		list, err = peftChanges(file, of, s)
 	default:
 		err = fmt.Errorf("%w: an adapter as %s; save it as SafeTensors, or convert it to GGUF", ErrUnsupported, file.Source)
 	}
@@ -58,10 +65,6 @@ func ReadAdapter(m LM, of, file *weights.Set, scale float64) (*Adapter, error) {
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%w: the adapter changes nothing of the model", ErrFormat)
-	}
-	s, err := sitesOf(m, b)
-	if err != nil {
-		return nil, err
 	}
 	x := &Adapter{linear: make(map[*weights.Tensor]graph.Change), embed: make(map[*weights.Tensor]graph.Change)}
 	for _, c := range list {
@@ -100,11 +103,12 @@ type site struct {
 	from int
 }
 
-// sites are all places that can be changed, by the names of matrices.
+// sites are all places that can be changed, by the names of matrices and of stacks of them.
 type sites struct {
 	b      *base
 	linear map[string][]site
 	embed  map[string]*weights.Tensor
+	stacks map[string][]int // shapes
 }
 
 // sitesOf records m to see where it uses what.
@@ -118,12 +122,14 @@ func sitesOf(m LM, b *base) (*sites, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sites{b, make(map[string][]site), make(map[string]*weights.Tensor)}
+	s := &sites{b, make(map[string][]site), make(map[string]*weights.Tensor), make(map[string][]int)}
 	seen := make(map[*weights.Tensor]bool)
 	for _, step := range p.Steps {
 		switch o := step.Op.(type) {
 		case graph.Embed:
 			s.embed[o.Weight.Name] = o.Weight
+		case graph.Experts:
+			s.experts(o)
 		case graph.Linear:
 			if seen[o.Weight] {
 				continue
@@ -143,8 +149,26 @@ func sitesOf(m LM, b *base) (*sites, error) {
 	return s, nil
 }
 
+// experts notes the stacks of o, and gate and up under the name that files have for both in
+// one.
+func (s *sites) experts(o graph.Experts) {
+	for _, w := range []*weights.Tensor{o.Gate, o.Up, o.Down} {
+		if w != nil {
+			s.linear[w.Name], s.stacks[w.Name] = []site{{w, 0}}, w.Shape
+		}
+	}
+	if o.Gate != nil {
+		n, ff, in := o.Gate.Shape[0], o.Gate.Shape[1], o.Gate.Shape[2]
+		both := strings.Replace(o.Gate.Name, "ffn_gate_exps", "ffn_gate_up_exps", 1)
+		s.linear[both], s.stacks[both] = []site{{o.Gate, 0}, {o.Up, ff}}, []int{n, 2 * ff, in}
+	}
+}
+
 // shape is that of a matrix of the model, nil where it has none of that name.
 func (s *sites) shape(name string) []int {
+	if shape, ok := s.stacks[name]; ok {
+		return shape
+	}
 	if w, ok := s.b.set.Set.Tensor(name); ok {
 		return w.Shape
 	}
@@ -164,21 +188,21 @@ func (x *Adapter) add(s *sites, c lowRank, order []int) error {
 		shape = []int{1, shape[0]} // one row
 	}
 	w, lookup := s.embed[c.to]
-	if !lookup && len(s.linear[c.to]) == 0 || len(shape) != 2 {
-		return fmt.Errorf("%w: %s changes %s, which is no matrix that every row is multiplied with; train or convert the adapter without it, or merge it into the model", ErrUnsupported, c.name, c.to)
+	if !lookup && len(s.linear[c.to]) == 0 {
+		return fmt.Errorf("%w: %s changes %s, which is no matrix that rows are multiplied with; train or convert the adapter without it, or merge it into the model", ErrUnsupported, c.name, c.to)
 	}
-	if len(c.a.Shape) != 2 || len(c.b.Shape) != 2 {
-		return fmt.Errorf("%w: %s is %v and %v, want two matrices", ErrFormat, c.name, c.a.Shape, c.b.Shape)
-	}
-	rank := c.b.Shape[1]
-	want := [2][2]int{{rank, shape[1]}, {shape[0], rank}}
+	rank, n := c.rank(), len(shape)-2
+	in, out := shape[n+1], shape[n]
+	want := [2][]int{{rank, in}, {out, rank}}
 	switch {
 	case lookup && c.turned:
-		want = [2][2]int{{rank, shape[0]}, {shape[1], rank}}
+		want = [2][]int{{rank, out}, {in, rank}}
 	case lookup:
-		want = [2][2]int{{shape[0], rank}, {shape[1], rank}}
+		want = [2][]int{{out, rank}, {in, rank}}
+	case n > 0: // experts
+		want = [2][]int{{shape[0], rank, in}, {shape[0], out, rank}}
 	}
-	if got := [2][2]int{{c.a.Shape[0], c.a.Shape[1]}, {c.b.Shape[0], c.b.Shape[1]}}; got != want {
+	if !slices.Equal(c.a.Shape, want[0]) || !slices.Equal(c.b.Shape, want[1]) {
 		return fmt.Errorf("%w: %s has shapes %v and %v; rank %d of %s %v takes %v and %v: it was made for another model",
 			ErrFormat, c.name, c.a.Shape, c.b.Shape, rank, c.to, shape, want[0], want[1])
 	}
@@ -198,7 +222,7 @@ func (x *Adapter) add(s *sites, c lowRank, order []int) error {
 		if c.turned {
 			a = columnsOf(c.to+".lora_a", c.a, 0, rank, nil)
 		}
-		x.embed[w] = graph.Change{A: keep(a), B: keep(columnsOf(c.to+".lora_b", c.b, 0, shape[1], nil)), Scale: float32(c.scale)}
+		x.embed[w] = graph.Change{A: keep(a), B: keep(columnsOf(c.to+".lora_b", c.b, 0, in, nil)), Scale: float32(c.scale)}
 		return nil
 	}
 	a := keep(factor(c.to+".lora_a", c.a))
@@ -210,7 +234,7 @@ func (x *Adapter) add(s *sites, c lowRank, order []int) error {
 		if at.w == s.b.embed {
 			name = c.to
 		}
-		b := keep(columnsOf(name+".lora_b", c.b, at.from, at.w.Shape[0], order))
+		b := keep(columnsOf(name+".lora_b", c.b, at.from, at.w.Shape[n], order))
 		x.linear[at.w] = graph.Change{A: a, B: b, Scale: float32(c.scale)}
 	}
 	return nil
@@ -235,27 +259,31 @@ func factor(name string, t *weights.Tensor) *weights.Tensor {
 }
 
 // columnsOf is n rows of t as columns, F16 where t is, else F32: those from from on in the
-// order that order has, nil for that they are in.
+// order that order has, nil for that they are in. Of a stack it is those of each matrix.
 func columnsOf(name string, t *weights.Tensor, from, n int, order []int) *weights.Tensor {
 	w := floats(name, nil)
 	if t.Type == quant.F16 {
 		w.Type = quant.F16
 	}
-	cols := t.Shape[1]
-	w.Shape = []int{cols, n}
+	last := len(t.Shape) - 1
+	rows, cols := t.Shape[last-1], t.Shape[last]
+	w.Shape = append(slices.Clone(t.Shape[:last-1]), cols, n)
 	w.Later(func(dst []byte) error {
 		x, err := decoded(t)
 		if err != nil {
 			return err
 		}
-		out := make([]float32, cols*n)
-		for i := range n {
-			row := from + i
-			if order != nil {
-				row = order[row]
-			}
-			for k := range cols {
-				out[k*n+i] = x[row*cols+k]
+		out := make([]float32, w.Elems())
+		for e := range len(x) / (rows * cols) {
+			matrix := x[e*rows*cols:]
+			for i := range n {
+				row := from + i
+				if order != nil {
+					row = order[row]
+				}
+				for k := range cols {
+					out[(e*cols+k)*n+i] = matrix[row*cols+k]
+				}
 			}
 		}
 		w.Type.Layout().Encode(dst, out)

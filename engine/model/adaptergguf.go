@@ -9,8 +9,8 @@ import (
 )
 
 // ggufChanges reads an adapter as llama.cpp's converter writes it: "blk.0.attn_q.weight"
-// is changed by "blk.0.attn_q.weight.lora_a" (rank, in) and "….lora_b" (out, rank). Of
-// the lookup of tokens A is (vocab, rank).
+// is changed by "blk.0.attn_q.weight.lora_a" (rank, in) and "….lora_b" (out, rank), a stack
+// of experts by one of each. Of the lookup of tokens A is (vocab, rank).
 func ggufChanges(file *weights.Set, arch string) ([]lowRank, error) {
 	meta := &file.Meta
 	if !IsAdapter(meta) {
@@ -96,8 +96,8 @@ func (h *unpaired) add(name string, isA bool, t *weights.Tensor) error {
 	if *half != nil {
 		return fmt.Errorf("%w: tensors %.100q and %.100q of the adapter are the same half", ErrFormat, (*half).Name, t.Name)
 	}
-	if len(t.Shape) != 2 || t.Elems() == 0 {
-		return fmt.Errorf("%w: tensor %.100q of the adapter has shape %v, want a matrix; experts are not adapted", ErrUnsupported, t.Name, t.Shape)
+	if len(t.Shape) != 2 && len(t.Shape) != 3 || t.Elems() == 0 {
+		return fmt.Errorf("%w: tensor %.100q of the adapter has shape %v, want a matrix, or one for each expert", ErrUnsupported, t.Name, t.Shape)
 	}
 	*half = t
 	return nil
@@ -113,13 +113,20 @@ func (h *unpaired) whole() ([]lowRank, error) {
 	return h.list, nil
 }
 
-// rank is what B says, whose shape is (out, rank) in every kind of file.
-func (c *lowRank) rank() int { return c.b.Shape[1] }
+// rank is what B says, whose shape ends in (out, rank) in every kind of file.
+func (c *lowRank) rank() int { return c.b.Shape[len(c.b.Shape)-1] }
 
 // rowOrder says where a model whose rotated rows lie otherwise than an adapter's has each of
 // the adapter's rows; nil where they lie alike. GGUF files of some architectures have the
 // two rows of a pair next to each other, Hugging Face's have them half a head apart.
 func (m *base) rowOrder(to string, from weights.Source) []int {
+	if m.c.Arch == "gpt-oss" && from == weights.SafeTensors && strings.HasSuffix(to, ".ffn_gate_up_exps.weight") {
+		order := make([]int, 2*m.c.ExpertFF) // gate and up by turns
+		for i := range order {
+			order[i] = 2*(i%m.c.ExpertFF) + i/m.c.ExpertFF
+		}
+		return order
+	}
 	if !m.turns || from == m.set.Source {
 		return nil
 	}

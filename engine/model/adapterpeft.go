@@ -28,7 +28,7 @@ var peftHalves = []struct {
 // peftChanges reads an adapter as PEFT writes it, in GGUF's terms. Its changes go the way
 // that the weights of the model's own file, of, went, or would have gone to become a GGUF
 // file.
-func peftChanges(file, of *weights.Set, m *base) ([]lowRank, error) {
+func peftChanges(file, of *weights.Set, s *sites) ([]lowRank, error) {
 	c, err := readPEFT(file.Meta.String("hf.adapter_config"))
 	if err != nil {
 		return nil, err
@@ -59,21 +59,36 @@ func peftChanges(file, of *weights.Set, m *base) ([]lowRank, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := newPEFTNames(of, m)
+	to, err := newPEFTNames(of, s.b)
 	if err != nil {
 		return nil, err
 	}
 	var out []lowRank
+	experts := make(map[string]*stackedChange)
 	for _, x := range list {
+		if stack, ok, err := to.parameter(x, c, s); ok || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, stack)
+			continue
+		}
 		if x.scale, err = c.scale(x.name, x.rank()); err != nil {
 			return nil, err
 		}
 		x.turned = lookups[x.name]
-		made, err := to.translate(x)
+		made, expert, err := to.translate(x)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, made...)
+		if expert < 0 {
+			out = append(out, made...)
+		} else if err := addExpert(experts, made[0], expert, s.b.c.Experts); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(experts)) {
+		out = append(out, experts[name].whole())
 	}
 	return out, nil
 }
@@ -89,6 +104,7 @@ type peftConfig struct {
 	Ranks   byModule `json:"rank_pattern"`
 	Alphas  byModule `json:"alpha_pattern"`
 	Wrapped any      `json:"fan_in_fan_out"` // how the changed matrix lies, not its change
+	Version string   `json:"peft_version"`
 }
 
 // peftHarmless are keys that say how an adapter was trained, or what its tensors say too.
@@ -96,7 +112,7 @@ var peftHarmless = []string{
 	"auto_mapping", "base_model_name_or_path", "revision", "inference_mode", "task_type", "peft_version",
 	"target_modules", "exclude_modules", "layers_to_transform", "layers_pattern", "lora_dropout",
 	"megatron_config", "megatron_core", "loftq_config", "eva_config", "corda_config", "lora_ga_config", "runtime_config",
-	"qalora_group_size", "ensure_weight_tying",
+	"qalora_group_size", "ensure_weight_tying", "target_parameters",
 	"peft_type", "r", "lora_alpha", "use_rslora", "bias", "init_lora_weights", "rank_pattern", "alpha_pattern", "fan_in_fan_out",
 }
 
@@ -108,7 +124,6 @@ var peftAdvice = map[string]string{
 	"lora_bias":               "biases were trained beside the low-rank change",
 	"layer_replication":       "layers occur several times",
 	"alora_invocation_tokens": "an activated LoRA holds from some tokens on only",
-	"target_parameters":       "parameters other than modules were trained",
 }
 
 // readPEFT refuses by name what changes more than matrices by low rank.
@@ -291,9 +306,10 @@ func newPEFTNames(of *weights.Set, m *base) (*peftNames, error) {
 // columned are tensors whose columns SafeTensors and GGUF files have in different orders.
 var columned = map[string]bool{"qwen35.ssm_out.weight": true, "qwen35moe.ssm_out.weight": true}
 
-// translate takes a change as the weights it changes are translated. What turns, cuts or
-// multiplies rows does so with B, whose rows are those of the product.
-func (n *peftNames) translate(x lowRank) ([]lowRank, error) {
+// translate takes a change as the weights it changes are translated, and says of which expert
+// it is, -1 for none. What turns, cuts or multiplies rows does so with B, whose rows are those
+// of the product.
+func (n *peftNames) translate(x lowRank) ([]lowRank, int, error) {
 	var first error
 	for _, f := range n.families {
 		tr := f
@@ -306,11 +322,14 @@ func (n *peftNames) translate(x lowRank) ([]lowRank, error) {
 			}
 			continue
 		case name == "":
-			return nil, nil // of a part that quern leaves out
+			return nil, -1, nil // of a part that quern leaves out
+		case expert >= 0 && strings.Contains(name, "_exps."):
+			x.to = name
+			return []lowRank{x}, expert, nil
 		case name == "output.weight" && tr.f.arch == "bailingmoe" && tr.c.m["norm_head"] != false:
-			return nil, fmt.Errorf("%w: the adapter changes %.100s, whose columns are brought to one length before they are used; train it without, or merge it into the model", ErrUnsupported, x.name)
-		case expert >= 0 || strings.Contains(name, "_exps.") || strings.HasSuffix(name, ".attn_kv_b.weight"):
-			return nil, fmt.Errorf("%w: the adapter changes %.100s, which is no matrix that every row is multiplied with; train it without, or merge it into the model", ErrUnsupported, x.name)
+			return nil, -1, fmt.Errorf("%w: the adapter changes %.100s, whose columns are brought to one length before they are used; train it without, or merge it into the model", ErrUnsupported, x.name)
+		case expert >= 0 || strings.HasSuffix(name, ".attn_kv_b.weight"):
+			return nil, -1, fmt.Errorf("%w: the adapter changes %.100s, which is no matrix that rows are multiplied with; train it without, or merge it into the model", ErrUnsupported, x.name)
 		}
 		half := &x.b
 		_, short, _ := strings.Cut(strings.TrimPrefix(name, "blk."), ".")
@@ -318,7 +337,7 @@ func (n *peftNames) translate(x lowRank) ([]lowRank, error) {
 			half = &x.a
 		}
 		if err := tr.add(alias(x.name+".weight", *half)); err != nil {
-			return nil, err
+			return nil, -1, err
 		}
 		var out []lowRank
 		for t := range tr.to.All() {
@@ -334,7 +353,7 @@ func (n *peftNames) translate(x lowRank) ([]lowRank, error) {
 			}
 			out = append(out, made)
 		}
-		return out, nil
+		return out, -1, nil
 	}
-	return nil, first
+	return nil, -1, first
 }

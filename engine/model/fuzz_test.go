@@ -219,7 +219,7 @@ func FuzzTranslate(f *testing.F) {
 	})
 }
 
-// FuzzAdapter gives bytes as an adapter to two models, as GGUF, or as SafeTensors with a
+// FuzzAdapter gives bytes as an adapter to three models, as GGUF, or as SafeTensors with a
 // configuration: it is refused by one of the two sentinels, or its changes can be recorded
 // and put together. What the bytes say may not be allocated.
 func FuzzAdapter(f *testing.F) {
@@ -240,6 +240,7 @@ func FuzzAdapter(f *testing.F) {
 	}
 	llama, small := open("testdata/smollm2-F32.gguf")
 	falcon, other := open("testdata/falcon-40b.gguf")
+	qwen, mixture := open("testdata/qwen3moe.gguf")
 	n := small.Config().Hidden
 	var meta weights.Meta
 	meta.Set("general.type", "adapter")
@@ -262,6 +263,27 @@ func FuzzAdapter(f *testing.F) {
 	tensors = append(tensors, make([]byte, 4*n+4*(n/3))...)
 	f.Add(tensors, `{"peft_type":"LORA","r":1,"lora_alpha":16,"rank_pattern":{"k_proj":1}}`, 0.5)
 	f.Add(tensors, `{"peft_type":"LORA","r":1,"lora_alpha":16,"use_rslora":true,"alpha_pattern":{".*":1e300},"bias":"none"}`, -1.0)
+	c := mixture.Config()
+	meta.Set("general.architecture", "qwen3moe")
+	file.Reset()
+	err = gguf.Write(&file, &meta, []gguf.Stream{
+		gguf.StreamOf(f32Tensor("blk.1.ffn_down_exps.weight.lora_a", make([]float32, c.Experts*c.ExpertFF), c.Experts, 1, c.ExpertFF)),
+		gguf.StreamOf(f32Tensor("blk.1.ffn_down_exps.weight.lora_b", make([]float32, c.Experts*c.Hidden), c.Experts, c.Hidden, 1)),
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(file.Bytes(), "", 1.0)
+	for _, name := range []string{"base_model.model.model.layers.0.mlp.experts", "base_model.model.model.layers.1.mlp.experts.base_layer", "base_model.model.model.layers.1.mlp.experts.3.down_proj"} {
+		rows, in, out := c.Experts, c.Hidden, 2*c.ExpertFF
+		if strings.HasSuffix(name, "down_proj") {
+			rows, in, out = 1, c.ExpertFF, c.Hidden
+		}
+		header := fmt.Sprintf(`{%q:{"dtype":"F32","shape":[%d,%d],"data_offsets":[0,%d]},%q:{"dtype":"F32","shape":[%d,%d],"data_offsets":[%d,%d]}}`,
+			name+".lora_A.weight", rows, in, 4*rows*in, name+".lora_B.weight", out, rows, 4*rows*in, 4*rows*(in+out))
+		tensors := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+		f.Add(append(tensors, make([]byte, 4*rows*(in+out))...), `{"peft_type":"LORA","r":1,"lora_alpha":16,"peft_version":"0.19.1","target_parameters":["mlp.experts.gate_up_proj"]}`, 1.0)
+	}
 	f.Fuzz(func(t *testing.T, data []byte, config string, scale float64) {
 		var set *weights.Set
 		var err error
@@ -278,7 +300,7 @@ func FuzzAdapter(f *testing.F) {
 		for _, base := range []struct {
 			set *weights.Set
 			m   model.LM
-		}{{llama, small}, {falcon, other}} {
+		}{{llama, small}, {falcon, other}, {qwen, mixture}} {
 			x, err := model.ReadAdapter(base.m, base.set, set, scale)
 			if err != nil {
 				if !errors.Is(err, model.ErrFormat) && !errors.Is(err, model.ErrUnsupported) {

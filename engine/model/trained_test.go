@@ -34,11 +34,17 @@ func normal(r *rand.Rand, n int, by float64) []float32 {
 // PEFT's form or in GGUF's. A lookup's are those that lookup names.
 func train(t *testing.T, base *weights.Set, peft bool, rank int, alpha float64, pick func(w *weights.Tensor) bool) *trained {
 	t.Helper()
+	return trainBy(t, base, peft, "", rank, alpha, pick)
+}
+
+// trainBy is train with a version of PEFT, whose changes of parameters it decides.
+func trainBy(t *testing.T, base *weights.Set, peft bool, version string, rank int, alpha float64, pick func(w *weights.Tensor) bool) *trained {
+	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(rank), 5))
 	x := &trained{file: &weights.Set{Source: weights.GGUF}, delta: map[string][]float32{}}
 	if peft {
 		x.file.Source = weights.SafeTensors
-		config, err := json.Marshal(map[string]any{"peft_type": "LORA", "r": rank, "lora_alpha": alpha, "bias": "none", "target_modules": []string{"q_proj"}, "use_dora": false, "lora_dropout": 0.1})
+		config, err := json.Marshal(map[string]any{"peft_type": "LORA", "r": rank, "lora_alpha": alpha, "bias": "none", "target_modules": []string{"q_proj"}, "use_dora": false, "lora_dropout": 0.1, "peft_version": version})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +60,51 @@ func train(t *testing.T, base *weights.Set, peft bool, rank int, alpha float64, 
 			t.Fatal(err)
 		}
 	}
+	wrapped := make(map[string]bool)
 	for w := range base.All() {
+		if len(w.Shape) == 3 && pick(w) {
+			n, rows, cols := w.Shape[0], w.Shape[1], w.Shape[2]
+			in, out, rowsIn := cols, rows, false
+			if kind := base.Meta.String("hf.config"); peft && (version < "0.19" || strings.Contains(kind, "llama4") || strings.Contains(kind, "qwen3_vl_moe")) {
+				in, out, rowsIn = rows, cols, true
+			}
+			a, b := normal(r, n*rank*in, 1/math.Sqrt(float64(in))), normal(r, n*out*rank, 0.1)
+			d := make([]float32, n*rows*cols)
+			for e := range n {
+				for o := range out {
+					for i := range in {
+						sum := 0.0
+						for k := range rank {
+							if peft { // PEFT: "o r e, e r i"
+								sum += float64(b[(o*rank+k)*n+e]) * float64(a[(e*rank+k)*in+i])
+							} else {
+								sum += float64(b[(e*out+o)*rank+k]) * float64(a[(e*rank+k)*in+i])
+							}
+						}
+						at := o*cols + i
+						if rowsIn {
+							at = i*cols + o
+						}
+						d[e*rows*cols+at] = float32(sum * alpha / float64(rank))
+					}
+				}
+			}
+			x.delta[w.Name] = d
+			if !peft {
+				add(w.Name+".lora_a", a, n, rank, in)
+				add(w.Name+".lora_b", b, n, out, rank)
+				continue
+			}
+			module := w.Name[:strings.LastIndexByte(w.Name, '.')]
+			name := "base_model.model." + module
+			if !wrapped[module] && strings.HasSuffix(module, ".experts") {
+				name += ".base_layer"
+			}
+			wrapped[module] = true
+			add(name+".lora_A.weight", a, n*rank, in)
+			add(name+".lora_B.weight", b, out, n*rank)
+			continue
+		}
 		if len(w.Shape) != 2 || !pick(w) {
 			continue
 		}

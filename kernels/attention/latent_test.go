@@ -1,7 +1,9 @@
 package attention
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -74,7 +76,49 @@ func TestLatentSizes(t *testing.T) {
 	}
 }
 
-// BenchmarkLatents is the attention of DeepSeek-V2-Lite (16 heads) and V3 (128).
+// TestLatentsRead counts what of a cache a decode step depends on, number by number: c and the
+// rotated key of the sequence's tokens in the one layer, each once, and nothing else of it.
+func TestLatentsRead(t *testing.T) {
+	const size, layers, blocks, heads, keyDim, valueDim, tokens = 8, 2, 4, 16, 40, 32, 19
+	kv, err := NewLatents(quant.F32, layers, blocks, size, keyDim, valueDim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kv.KeysByDimension()
+	if got, want := kv.Size(), 4*layers*blocks*size*keyDim; got != want {
+		t.Fatalf("a cache of %d bytes, want %d: one key a token and layer", got, want)
+	}
+	kv.Data = make([]byte, kv.Size())
+	r := rand.New(rand.NewPCG(6, 6))
+	copy(kv.Data, quant.Floats(kerneltest.Floats(r, len(kv.Data)/4)))
+	table := []int32{3, 0, 2}
+	p := threads.NewPool(1)
+	defer p.Close()
+	a := NewBatchAttention(heads, 1)
+	q, dst := kerneltest.Floats(r, heads*keyDim), make([]float32, heads*valueDim)
+	read := 0
+	for i := range len(kv.Data) / 4 {
+		was := binary.LittleEndian.Uint32(kv.Data[4*i:])
+		binary.LittleEndian.PutUint32(kv.Data[4*i:], math.Float32bits(float32(math.NaN())))
+		a.Run(p, kv, 1, dst, q, []Query{{Table: table, End: tokens}}, AttendOptions{Scale: 0.2})
+		binary.LittleEndian.PutUint32(kv.Data[4*i:], was)
+		block, slot := i/(size*keyDim), i/keyDim%size
+		at := slices.Index(table, int32(block-blocks))
+		want := at >= 0 && at*size+slot < tokens
+		if got := slices.ContainsFunc(dst, func(v float32) bool { return v != v }); got != want {
+			t.Fatalf("number %d, of slot %d of block %d: read %v, want %v", i, slot, block, got, want)
+		}
+		if want {
+			read++
+		}
+	}
+	if read != tokens*keyDim {
+		t.Errorf("%d numbers are read for %d tokens, want %d of each", read, tokens, keyDim)
+	}
+}
+
+// BenchmarkLatents is the attention of DeepSeek-V2-Lite (16 heads) and V3 (128). Of a decode step
+// it tells how many bytes a token of the context is read as, and how many GB/s that is.
 func BenchmarkLatents(b *testing.B) {
 	for _, s := range []struct{ heads, rows, tokens int }{{16, 1, 16384}, {128, 1, 16384}, {16, 512, 512}, {16, 512, 4096}} {
 		for _, workers := range []int{1, 2} {
@@ -113,15 +157,16 @@ func BenchmarkLatents(b *testing.B) {
 				defer p.Close()
 				a := NewBatchAttention(s.heads, 1)
 				q, dst := kerneltest.Floats(r, s.rows*s.heads*keyDim), make([]float32, s.rows*s.heads*valueDim)
-				if s.rows == 1 {
-					b.SetBytes(int64(kv.Size() / layers))
-				}
 				layer := 0
 				for b.Loop() {
 					a.Run(p, kv, layer, dst, q, queries, AttendOptions{Scale: 0.07})
 					layer = (layer + 1) % layers
 				}
-				if s.rows > 1 {
+				if s.rows == 1 {
+					read := float64(kv.Size() / layers)
+					b.ReportMetric(read/float64(s.tokens), "B/token")
+					b.ReportMetric(read*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
+				} else {
 					kerneltest.Report(b, 2*float64(s.rows*s.heads*(keyDim+valueDim))*(float64(s.tokens)-float64(s.rows-1)/2))
 				}
 			})

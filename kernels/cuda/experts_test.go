@@ -44,7 +44,7 @@ func TestExperts(t *testing.T) {
 			router[1], router[2], router[0] = 3, 3, 3 // equals: the lower wins
 			o := matmul.ExpertsOptions{Gate: gate, Up: up, Down: down, Routing: matmul.Routing{Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.1}, Act: vec.SiLUGate}
 			want := make([]float32, rows*out)
-			matmul.NewExperts(o, tt.experts, rows).Run(p, want, x, router, rows)
+			matmul.NewExperts(o, tt.experts, rows).Run(p, want, x, router, rows, nil)
 
 			g := newGPU(t)
 			flag := map[bool]int{true: 1}
@@ -133,7 +133,7 @@ func TestRoute(t *testing.T) {
 			}
 			x := []float32{1, 1, 1}
 			want := make([]float32, rows*n)
-			matmul.NewExperts(matmul.ExpertsOptions{Up: stack(up, 1), Down: stack(eye, n), Routing: o, Act: func(dst, g, _ []float32) { copy(dst, g) }}, n, rows).Run(p, want, x, router, rows)
+			matmul.NewExperts(matmul.ExpertsOptions{Up: stack(up, 1), Down: stack(eye, n), Routing: o, Act: func(dst, g, _ []float32) { copy(dst, g) }}, n, rows).Run(p, want, x, router, rows, nil)
 
 			g := newGPU(t)
 			flag := map[bool]int{true: 1}
@@ -249,7 +249,7 @@ func TestAdapters(t *testing.T) {
 			at = g.ints(ids...)
 		} else {
 			low = g.Alloc(4 * len(adapters) * room)
-			g.run("adapt_down", cuda.Dims{Rows: len(adapters), Out: room}, low, g.floats(x), changes, of, in, room)
+			g.run("adapt_down", cuda.Dims{Rows: len(adapters), Out: room}, low, g.floats(x), changes, of, in, room, 1)
 		}
 		g.run("adapt_up", cuda.Dims{Rows: len(adapters), Out: out}, dst, low, changes, of, at, out, room)
 		near(t, fmt.Sprintf("adapters, lookup %v", lookup), g.got(dst, len(y)), want, func(i int) float64 { return 1e-5 * (20 + math.Abs(float64(want[i]))) })

@@ -194,7 +194,7 @@ func TestMamba1(t *testing.T) {
 					for i, x := range of(1, tt.width) {
 						step[i] = recurrent.Softplus(x)
 					}
-					recurrent.Selective(dst[r*tt.width:(r+1)*tt.width], of(0, tt.width), step, of(2, tt.n), of(3, tt.n), state, a, d)
+					recurrent.Selective(dst[r*tt.width:(r+1)*tt.width], of(0, tt.width), step, of(2, tt.n), of(3, tt.n), state, a, d, make([]float32, len(a)+tt.width))
 				}
 			},
 			launch: func(g *gpu, runs, _ int, dst uint64, in []uint64, states, table uint64, stride int) {

@@ -44,6 +44,11 @@ type ExpertsOptions struct {
 	Gate, Up, Down Stack
 	Routing
 	Act func(dst, gate, up []float32)
+
+	// What adapters add to the products of a stack of n experts: that of adapter a and
+	// expert x is the change a·n + x. Each may be nil.
+	GateChanges, UpChanges, DownChanges []Change
+	Room                                *AdaptedRoom // for these; nil for one of its own
 }
 
 // Experts computes a mixture of experts straight from the stacked weights: each
@@ -72,6 +77,8 @@ type Experts struct {
 	hidden slotActs
 	g, u   []float32 // (slots, ff)
 	y      []float32 // (slots, out)
+
+	adapted *adaptedSlots // nil without changes
 
 	// The run in progress.
 	dst, x, router    []float32
@@ -142,6 +149,7 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 			e.gate = &e.inputs[1]
 		}
 	}
+	e.adapted = newAdaptedSlots(e)
 	e.choose.F, e.collect.F = e.chooseChunk, e.collectChunk
 	e.project.F, e.activate.F = e.projectChunk, e.activateChunk
 	e.contract.F, e.combine.F = e.contractChunk, e.combineChunk
@@ -150,8 +158,8 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 }
 
 // Run writes what the experts give for every row of x (rows, in), routed by router
-// (rows, experts), to dst (rows, out).
-func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int) {
+// (rows, experts), to dst (rows, out). The Change of a run of rows is the adapter they have.
+func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int, adapters []Run) {
 	if rows < 0 || rows > e.rows || len(dst) != rows*e.o.Down.Out || len(x) != rows*e.o.Up.In || len(router) != rows*e.n {
 		panic(fmt.Sprintf("matmul: experts for %d rows of %d: %d floats routed by %d into %d", rows, e.rows, len(x), len(router), len(dst)))
 	}
@@ -166,6 +174,7 @@ func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int) {
 	byRow(rows, e.n*e.o.Used, &e.choose)
 	e.sort()
 	slots := rows * e.o.Used
+	adapted := e.adapted.find(e, adapters)
 	byRow(rows, e.o.Up.In*e.o.Used, &e.collect)
 	e.split(p, &e.inputs[0], &e.o.Up)
 	if e.g != nil {
@@ -175,11 +184,17 @@ func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int) {
 	p.Run(len(e.active)*e.tiles, &e.project)
 	e.inputs[0].release()
 	e.gate.release()
+	if adapted {
+		e.adapted.project(p, e)
+	}
 	byRow(slots, e.o.Up.Out, &e.activate)
 	e.split(p, &e.hidden, &e.o.Down)
 	e.cut(p, &e.o.Down)
 	p.Run(len(e.active)*e.tiles, &e.contract)
 	e.hidden.release()
+	if adapted {
+		e.adapted.contract(p, e)
+	}
 	byRow(rows, e.o.Down.Out*e.o.Used, &e.combine)
 	e.dst, e.x, e.router = nil, nil, nil
 }
@@ -222,6 +237,7 @@ func (e *Experts) collectChunk(_, c int) {
 				for k, s := range slots {
 					vec.Scale(scaled, x, e.weight[r*used+k])
 					quant.Quantize(a.at(int(s)), a.with, scaled, n)
+					e.adapted.keep(int(s), scaled)
 				}
 				continue
 			}
@@ -229,6 +245,9 @@ func (e *Experts) collectChunk(_, c int) {
 			quant.Quantize(first, a.with, x, n)
 			for _, s := range slots[1:] {
 				copy(a.at(int(s)), first)
+			}
+			for _, s := range slots {
+				e.adapted.keep(int(s), x)
 			}
 		}
 		if e.o.OnInput { // what comes out counts as it is

@@ -77,7 +77,7 @@ func checkExperts(t *testing.T, rounding float64) {
 			x[i] /= 16
 		}
 		whole := make([]float32, most*out)
-		e.Run(p, whole, x, router, most)
+		e.Run(p, whole, x, router, most, nil)
 		for row := range most {
 			want := slowExperts(&o, gate, up, down, n, x[row*in:(row+1)*in], router[row*n:(row+1)*n])
 			var ss float64
@@ -94,7 +94,7 @@ func checkExperts(t *testing.T, rounding float64) {
 			rows = min(rows, most-at)
 			dst := make([]float32, rows*out+1)
 			dst[rows*out] = 7
-			e.Run(p, dst[:rows*out], x[at*in:(at+rows)*in], router[at*n:(at+rows)*n], rows)
+			e.Run(p, dst[:rows*out], x[at*in:(at+rows)*in], router[at*n:(at+rows)*n], rows, nil)
 			for i, v := range dst[:rows*out] {
 				if v != whole[at*out+i] {
 					t.Fatalf("%s rows %d to %d: [%d] = %g, %g with all rows", tt.name, at, at+rows, i, v, whole[at*out+i])
@@ -104,8 +104,8 @@ func checkExperts(t *testing.T, rounding float64) {
 				t.Fatal("wrote past the result")
 			}
 		}
-		e.Run(p, nil, nil, nil, 0)
-		if a := testing.AllocsPerRun(2, func() { e.Run(p, whole[:2*out], x[:2*in], router[:2*n], 2) }); a != 0 && runtime.GOOS != "js" { // there a turn of the event loop takes memory
+		e.Run(p, nil, nil, nil, 0, nil)
+		if a := testing.AllocsPerRun(2, func() { e.Run(p, whole[:2*out], x[:2*in], router[:2*n], 2, nil) }); a != 0 && runtime.GOOS != "js" { // there a turn of the event loop takes memory
 			t.Errorf("%s: a run allocates %v times", tt.name, a)
 		}
 	}
@@ -147,8 +147,8 @@ func TestExpertsInterleaved(t *testing.T) {
 			x, router := kerneltest.Floats(r, most*in), kerneltest.Floats(r, most*n)
 			for _, rows := range []int{1, 2, 3, most} {
 				want, got := make([]float32, rows*out), make([]float32, rows*out)
-				plain.Run(p, want, x[:rows*in], router[:rows*n], rows)
-				mixed.Run(p, got, x[:rows*in], router[:rows*n], rows)
+				plain.Run(p, want, x[:rows*in], router[:rows*n], rows, nil)
+				mixed.Run(p, got, x[:rows*in], router[:rows*n], rows, nil)
 				if !slices.Equal(got, want) {
 					t.Errorf("%v, %d rows: got %v, want %v", typ, rows, got, want)
 				}

@@ -59,8 +59,8 @@ func Softplus(x float32) float32 {
 func SSD(y, x, b, c, state []float32, dt, a, d float32) {
 	decay := vec.ExpScalar(dt * a)
 	n := len(b)
-	for p, v := range x {
-		y[p] = step(state[p*n:(p+1)*n], b, c, decay, v*dt) + d*v
+	for p := stepsFast(y, x, b, c, state, decay, dt, d); p < len(x); p++ {
+		y[p] = step(state[p*n:(p+1)*n], b, c, decay, x[p]*dt) + d*x[p]
 	}
 }
 
@@ -69,18 +69,24 @@ func SSD(y, x, b, c, state []float32, dt, a, d float32) {
 //
 //	h ← exp(dt·a)·h + dt·b·x;  y = h·c + d·x
 //
-// Gu & Dao, "Mamba", 2023, §3.
-func Selective(y, x, dt, b, c, state, a, d []float32) {
+// work has room for a and x. Gu & Dao, "Mamba", 2023, §3.
+func Selective(y, x, dt, b, c, state, a, d, work []float32) {
 	n := len(b)
+	decay, steps := work[:len(a)], work[len(a):len(a)+len(x)]
 	for p, v := range x {
-		h, decay := state[p*n:(p+1)*n], a[p*n:(p+1)*n]
-		var sum float32
-		for i, k := range b {
-			s := vec.ExpScalar(dt[p]*decay[i])*h[i] + dt[p]*k*v
-			h[i] = s
-			sum += s * c[i]
+		by := dt[p]
+		for i, k := range a[p*n : (p+1)*n] {
+			decay[p*n+i] = by * k
 		}
-		y[p] = sum + d[p]*v
+		steps[p] = by * v
+	}
+	vec.Exp(decay, decay)
+	vec.Multiply(state, state, decay)
+	for p := stepsFast(y, steps, b, c, state, 1, 1, 0); p < len(x); p++ {
+		y[p] = step(state[p*n:(p+1)*n], b, c, 1, steps[p])
+	}
+	for p, v := range x {
+		y[p] += d[p] * v
 	}
 }
 
@@ -92,17 +98,21 @@ func Selective(y, x, dt, b, c, state, a, d []float32) {
 // Yang, Kautz & Hatamizadeh, "Gated Delta Networks", 2024, §3.
 func Delta(o, q, k, v, state, work []float32, g, beta float32) {
 	n, by := len(v), vec.ExpScalar(g)
-	work, o = work[:n], o[:n]
+	done := deltaFast(o, q, k, v, state, by, beta)
+	if done == n {
+		return
+	}
+	work, o, v = work[:n-done], o[done:n], v[done:]
 	clear(work)
 	for i, x := range k {
-		decay(state[i*n:(i+1)*n], work, by, x)
+		decay(state[i*n+done:(i+1)*n], work, by, x)
 	}
 	for j := range work {
 		work[j] = beta * (v[j] - work[j])
 	}
 	clear(o)
 	for i, x := range k {
-		learn(state[i*n:(i+1)*n], work, o, x, q[i])
+		learn(state[i*n+done:(i+1)*n], work, o, x, q[i])
 	}
 }
 

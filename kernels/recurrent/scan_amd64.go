@@ -19,6 +19,12 @@ func tapAVX512(dst, w, x *float32, n int)
 func stepAVX512(row, b, c *float32, n int, by, x float32) (sum float32)
 
 //go:noescape
+func stepsAVX512(y, x, b, c, state *float32, rows, n int, by, dt, d float32)
+
+//go:noescape
+func deltaAVX512(o, q, k, v, state *float32, keys, n, columns int, by, beta float32)
+
+//go:noescape
 func wkvAVX512(o, r, w, k, v, key, back, state *float32, keys, n, columns int)
 
 //go:noescape
@@ -32,6 +38,12 @@ func tapAVX2(dst, w, x *float32, n int)
 
 //go:noescape
 func stepAVX2(row, b, c *float32, n int, by, x float32) (sum float32)
+
+//go:noescape
+func stepsAVX2(y, x, b, c, state *float32, rows, n int, by, dt, d float32)
+
+//go:noescape
+func deltaAVX2(o, q, k, v, state *float32, keys, n, columns int, by, beta float32)
 
 //go:noescape
 func wkvAVX2(o, r, w, k, v, key, back, state *float32, keys, n, columns int)

@@ -125,6 +125,206 @@ loop4Done:
 	VZEROUPPER
 	RET
 
+// stepsAVX512 is SSD for that many rows of n floats, multiples of four and of the vector.
+//
+// func stepsAVX512(y, x, b, c, state *float32, rows, n int, by, dt, d float32)
+TEXT ·stepsAVX512(SB), NOSPLIT, $0-68
+	MOVQ         y+0(FP), R8
+	MOVQ         x+8(FP), R9
+	MOVQ         b+16(FP), R10
+	MOVQ         c+24(FP), R11
+	MOVQ         state+32(FP), DI
+	MOVQ         rows+40(FP), R15
+	MOVQ         n+48(FP), CX
+	SHLQ         $2, CX
+	LEAQ         (CX)(CX*2), BX
+	VBROADCASTSS by+56(FP), Z14
+	VBROADCASTSS dt+60(FP), Z15
+
+rows:
+	VBROADCASTSS 0(R9), Z8
+	VMULPS       Z15, Z8, Z8
+	VXORPS       Z4, Z4, Z4
+	VBROADCASTSS 4(R9), Z9
+	VMULPS       Z15, Z9, Z9
+	VXORPS       Z5, Z5, Z5
+	VBROADCASTSS 8(R9), Z10
+	VMULPS       Z15, Z10, Z10
+	VXORPS       Z6, Z6, Z6
+	VBROADCASTSS 12(R9), Z11
+	VMULPS       Z15, Z11, Z11
+	VXORPS       Z7, Z7, Z7
+	MOVQ         DI, SI
+	XORL         AX, AX
+
+columns:
+	VMOVUPS       (R10)(AX*1), Z12
+	VMOVUPS       (R11)(AX*1), Z13
+	VMULPS        (SI), Z14, Z0
+	VFMADD231PS   Z12, Z8, Z0
+	VMOVUPS       Z0, (SI)
+	VFMADD231PS   Z13, Z0, Z4
+	VMULPS        (SI)(CX*1), Z14, Z1
+	VFMADD231PS   Z12, Z9, Z1
+	VMOVUPS       Z1, (SI)(CX*1)
+	VFMADD231PS   Z13, Z1, Z5
+	VMULPS        (SI)(CX*2), Z14, Z2
+	VFMADD231PS   Z12, Z10, Z2
+	VMOVUPS       Z2, (SI)(CX*2)
+	VFMADD231PS   Z13, Z2, Z6
+	VMULPS        (SI)(BX*1), Z14, Z3
+	VFMADD231PS   Z12, Z11, Z3
+	VMOVUPS       Z3, (SI)(BX*1)
+	VFMADD231PS   Z13, Z3, Z7
+	ADDQ          $64, SI
+	ADDQ          $64, AX
+	CMPQ          AX, CX
+	JLT           columns
+	VEXTRACTF64X4 $1, Z4, Y0
+	VADDPS        Y0, Y4, Y4
+	VEXTRACTF32X4 $1, Y4, X0
+	VADDPS        X0, X4, X4
+	VPSHUFD       $0x4e, X4, X0
+	VADDPS        X0, X4, X4
+	VPSHUFD       $0xb1, X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSS        d+64(FP), X0
+	VMULSS        0(R9), X0, X0
+	VADDSS        X0, X4, X4
+	VMOVSS        X4, 0(R8)
+	VEXTRACTF64X4 $1, Z5, Y0
+	VADDPS        Y0, Y5, Y5
+	VEXTRACTF32X4 $1, Y5, X0
+	VADDPS        X0, X5, X5
+	VPSHUFD       $0x4e, X5, X0
+	VADDPS        X0, X5, X5
+	VPSHUFD       $0xb1, X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSS        d+64(FP), X0
+	VMULSS        4(R9), X0, X0
+	VADDSS        X0, X5, X5
+	VMOVSS        X5, 4(R8)
+	VEXTRACTF64X4 $1, Z6, Y0
+	VADDPS        Y0, Y6, Y6
+	VEXTRACTF32X4 $1, Y6, X0
+	VADDPS        X0, X6, X6
+	VPSHUFD       $0x4e, X6, X0
+	VADDPS        X0, X6, X6
+	VPSHUFD       $0xb1, X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSS        d+64(FP), X0
+	VMULSS        8(R9), X0, X0
+	VADDSS        X0, X6, X6
+	VMOVSS        X6, 8(R8)
+	VEXTRACTF64X4 $1, Z7, Y0
+	VADDPS        Y0, Y7, Y7
+	VEXTRACTF32X4 $1, Y7, X0
+	VADDPS        X0, X7, X7
+	VPSHUFD       $0x4e, X7, X0
+	VADDPS        X0, X7, X7
+	VPSHUFD       $0xb1, X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSS        d+64(FP), X0
+	VMULSS        12(R9), X0, X0
+	VADDSS        X0, X7, X7
+	VMOVSS        X7, 12(R8)
+	LEAQ          (DI)(CX*4), DI
+	ADDQ          $16, R9
+	ADDQ          $16, R8
+	SUBQ          $4, R15
+	JG            rows
+	VZEROUPPER
+	RET
+
+// deltaAVX512 is Delta for that many columns of n, a multiple of four vectors.
+//
+// func deltaAVX512(o, q, k, v, state *float32, keys, n, columns int, by, beta float32)
+TEXT ·deltaAVX512(SB), NOSPLIT, $0-72
+	MOVQ         o+0(FP), DX
+	MOVQ         q+8(FP), R9
+	MOVQ         k+16(FP), R10
+	MOVQ         v+24(FP), R11
+	MOVQ         state+32(FP), DI
+	MOVQ         keys+40(FP), CX
+	MOVQ         n+48(FP), BX
+	MOVQ         columns+56(FP), R15
+	SHLQ         $2, CX
+	SHLQ         $2, BX
+	VBROADCASTSS by+64(FP), Z8
+	VBROADCASTSS beta+68(FP), Z11
+
+columns:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z4, Z4, Z4
+	VXORPS Z1, Z1, Z1
+	VXORPS Z5, Z5, Z5
+	VXORPS Z2, Z2, Z2
+	VXORPS Z6, Z6, Z6
+	VXORPS Z3, Z3, Z3
+	VXORPS Z7, Z7, Z7
+	MOVQ   DI, SI
+	XORL   AX, AX
+
+look:
+	VBROADCASTSS (R10)(AX*1), Z9
+	VFMADD231PS  0(SI), Z9, Z0
+	VFMADD231PS  64(SI), Z9, Z1
+	VFMADD231PS  128(SI), Z9, Z2
+	VFMADD231PS  192(SI), Z9, Z3
+	ADDQ         BX, SI
+	ADDQ         $4, AX
+	CMPQ         AX, CX
+	JLT          look
+	VMOVUPS      0(R11), Z12
+	VFNMADD213PS Z12, Z8, Z0
+	VMULPS       Z11, Z0, Z0
+	VMOVUPS      64(R11), Z13
+	VFNMADD213PS Z13, Z8, Z1
+	VMULPS       Z11, Z1, Z1
+	VMOVUPS      128(R11), Z14
+	VFNMADD213PS Z14, Z8, Z2
+	VMULPS       Z11, Z2, Z2
+	VMOVUPS      192(R11), Z15
+	VFNMADD213PS Z15, Z8, Z3
+	VMULPS       Z11, Z3, Z3
+	MOVQ         DI, SI
+	XORL         AX, AX
+
+renew:
+	VBROADCASTSS (R10)(AX*1), Z9
+	VBROADCASTSS (R9)(AX*1), Z10
+	VMULPS       0(SI), Z8, Z12
+	VFMADD231PS  Z0, Z9, Z12
+	VMOVUPS      Z12, 0(SI)
+	VFMADD231PS  Z12, Z10, Z4
+	VMULPS       64(SI), Z8, Z13
+	VFMADD231PS  Z1, Z9, Z13
+	VMOVUPS      Z13, 64(SI)
+	VFMADD231PS  Z13, Z10, Z5
+	VMULPS       128(SI), Z8, Z14
+	VFMADD231PS  Z2, Z9, Z14
+	VMOVUPS      Z14, 128(SI)
+	VFMADD231PS  Z14, Z10, Z6
+	VMULPS       192(SI), Z8, Z15
+	VFMADD231PS  Z3, Z9, Z15
+	VMOVUPS      Z15, 192(SI)
+	VFMADD231PS  Z15, Z10, Z7
+	ADDQ         BX, SI
+	ADDQ         $4, AX
+	CMPQ         AX, CX
+	JLT          renew
+	VMOVUPS      Z4, 0(DX)
+	VMOVUPS      Z5, 64(DX)
+	VMOVUPS      Z6, 128(DX)
+	VMOVUPS      Z7, 192(DX)
+	ADDQ         $256, DX
+	ADDQ         $256, R11
+	ADDQ         $256, DI
+	SUBQ         $64, R15
+	JG           columns
+	VZEROUPPER
+	RET
+
 // wkvAVX512 is WKV for that many columns of n, a multiple of four vectors.
 //
 // func wkvAVX512(o, r, w, k, v, key, back, state *float32, keys, n, columns int)
@@ -325,6 +525,198 @@ loop8Done:
 	VPSHUFD      $0xb1, X6, X0
 	VADDPS       X0, X6, X6
 	VMOVSS       X6, sum+40(FP)
+	VZEROUPPER
+	RET
+
+// stepsAVX2 is SSD for that many rows of n floats, multiples of four and of the vector.
+//
+// func stepsAVX2(y, x, b, c, state *float32, rows, n int, by, dt, d float32)
+TEXT ·stepsAVX2(SB), NOSPLIT, $0-68
+	MOVQ         y+0(FP), R8
+	MOVQ         x+8(FP), R9
+	MOVQ         b+16(FP), R10
+	MOVQ         c+24(FP), R11
+	MOVQ         state+32(FP), DI
+	MOVQ         rows+40(FP), R15
+	MOVQ         n+48(FP), CX
+	SHLQ         $2, CX
+	LEAQ         (CX)(CX*2), BX
+	VBROADCASTSS by+56(FP), Y14
+	VBROADCASTSS dt+60(FP), Y15
+
+rows:
+	VBROADCASTSS 0(R9), Y8
+	VMULPS       Y15, Y8, Y8
+	VXORPS       Y4, Y4, Y4
+	VBROADCASTSS 4(R9), Y9
+	VMULPS       Y15, Y9, Y9
+	VXORPS       Y5, Y5, Y5
+	VBROADCASTSS 8(R9), Y10
+	VMULPS       Y15, Y10, Y10
+	VXORPS       Y6, Y6, Y6
+	VBROADCASTSS 12(R9), Y11
+	VMULPS       Y15, Y11, Y11
+	VXORPS       Y7, Y7, Y7
+	MOVQ         DI, SI
+	XORL         AX, AX
+
+columns:
+	VMOVUPS      (R10)(AX*1), Y12
+	VMOVUPS      (R11)(AX*1), Y13
+	VMULPS       (SI), Y14, Y0
+	VFMADD231PS  Y12, Y8, Y0
+	VMOVUPS      Y0, (SI)
+	VFMADD231PS  Y13, Y0, Y4
+	VMULPS       (SI)(CX*1), Y14, Y1
+	VFMADD231PS  Y12, Y9, Y1
+	VMOVUPS      Y1, (SI)(CX*1)
+	VFMADD231PS  Y13, Y1, Y5
+	VMULPS       (SI)(CX*2), Y14, Y2
+	VFMADD231PS  Y12, Y10, Y2
+	VMOVUPS      Y2, (SI)(CX*2)
+	VFMADD231PS  Y13, Y2, Y6
+	VMULPS       (SI)(BX*1), Y14, Y3
+	VFMADD231PS  Y12, Y11, Y3
+	VMOVUPS      Y3, (SI)(BX*1)
+	VFMADD231PS  Y13, Y3, Y7
+	ADDQ         $32, SI
+	ADDQ         $32, AX
+	CMPQ         AX, CX
+	JLT          columns
+	VEXTRACTF128 $1, Y4, X0
+	VADDPS       X0, X4, X4
+	VPSHUFD      $0x4e, X4, X0
+	VADDPS       X0, X4, X4
+	VPSHUFD      $0xb1, X4, X0
+	VADDPS       X0, X4, X4
+	VMOVSS       d+64(FP), X0
+	VMULSS       0(R9), X0, X0
+	VADDSS       X0, X4, X4
+	VMOVSS       X4, 0(R8)
+	VEXTRACTF128 $1, Y5, X0
+	VADDPS       X0, X5, X5
+	VPSHUFD      $0x4e, X5, X0
+	VADDPS       X0, X5, X5
+	VPSHUFD      $0xb1, X5, X0
+	VADDPS       X0, X5, X5
+	VMOVSS       d+64(FP), X0
+	VMULSS       4(R9), X0, X0
+	VADDSS       X0, X5, X5
+	VMOVSS       X5, 4(R8)
+	VEXTRACTF128 $1, Y6, X0
+	VADDPS       X0, X6, X6
+	VPSHUFD      $0x4e, X6, X0
+	VADDPS       X0, X6, X6
+	VPSHUFD      $0xb1, X6, X0
+	VADDPS       X0, X6, X6
+	VMOVSS       d+64(FP), X0
+	VMULSS       8(R9), X0, X0
+	VADDSS       X0, X6, X6
+	VMOVSS       X6, 8(R8)
+	VEXTRACTF128 $1, Y7, X0
+	VADDPS       X0, X7, X7
+	VPSHUFD      $0x4e, X7, X0
+	VADDPS       X0, X7, X7
+	VPSHUFD      $0xb1, X7, X0
+	VADDPS       X0, X7, X7
+	VMOVSS       d+64(FP), X0
+	VMULSS       12(R9), X0, X0
+	VADDSS       X0, X7, X7
+	VMOVSS       X7, 12(R8)
+	LEAQ         (DI)(CX*4), DI
+	ADDQ         $16, R9
+	ADDQ         $16, R8
+	SUBQ         $4, R15
+	JG           rows
+	VZEROUPPER
+	RET
+
+// deltaAVX2 is Delta for that many columns of n, a multiple of four vectors.
+//
+// func deltaAVX2(o, q, k, v, state *float32, keys, n, columns int, by, beta float32)
+TEXT ·deltaAVX2(SB), NOSPLIT, $0-72
+	MOVQ         o+0(FP), DX
+	MOVQ         q+8(FP), R9
+	MOVQ         k+16(FP), R10
+	MOVQ         v+24(FP), R11
+	MOVQ         state+32(FP), DI
+	MOVQ         keys+40(FP), CX
+	MOVQ         n+48(FP), BX
+	MOVQ         columns+56(FP), R15
+	SHLQ         $2, CX
+	SHLQ         $2, BX
+	VBROADCASTSS by+64(FP), Y8
+	VBROADCASTSS beta+68(FP), Y11
+
+columns:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y4, Y4, Y4
+	VXORPS Y1, Y1, Y1
+	VXORPS Y5, Y5, Y5
+	VXORPS Y2, Y2, Y2
+	VXORPS Y6, Y6, Y6
+	VXORPS Y3, Y3, Y3
+	VXORPS Y7, Y7, Y7
+	MOVQ   DI, SI
+	XORL   AX, AX
+
+look:
+	VBROADCASTSS (R10)(AX*1), Y9
+	VFMADD231PS  0(SI), Y9, Y0
+	VFMADD231PS  32(SI), Y9, Y1
+	VFMADD231PS  64(SI), Y9, Y2
+	VFMADD231PS  96(SI), Y9, Y3
+	ADDQ         BX, SI
+	ADDQ         $4, AX
+	CMPQ         AX, CX
+	JLT          look
+	VMOVUPS      0(R11), Y12
+	VFNMADD213PS Y12, Y8, Y0
+	VMULPS       Y11, Y0, Y0
+	VMOVUPS      32(R11), Y13
+	VFNMADD213PS Y13, Y8, Y1
+	VMULPS       Y11, Y1, Y1
+	VMOVUPS      64(R11), Y14
+	VFNMADD213PS Y14, Y8, Y2
+	VMULPS       Y11, Y2, Y2
+	VMOVUPS      96(R11), Y15
+	VFNMADD213PS Y15, Y8, Y3
+	VMULPS       Y11, Y3, Y3
+	MOVQ         DI, SI
+	XORL         AX, AX
+
+renew:
+	VBROADCASTSS (R10)(AX*1), Y9
+	VBROADCASTSS (R9)(AX*1), Y10
+	VMULPS       0(SI), Y8, Y12
+	VFMADD231PS  Y0, Y9, Y12
+	VMOVUPS      Y12, 0(SI)
+	VFMADD231PS  Y12, Y10, Y4
+	VMULPS       32(SI), Y8, Y13
+	VFMADD231PS  Y1, Y9, Y13
+	VMOVUPS      Y13, 32(SI)
+	VFMADD231PS  Y13, Y10, Y5
+	VMULPS       64(SI), Y8, Y14
+	VFMADD231PS  Y2, Y9, Y14
+	VMOVUPS      Y14, 64(SI)
+	VFMADD231PS  Y14, Y10, Y6
+	VMULPS       96(SI), Y8, Y15
+	VFMADD231PS  Y3, Y9, Y15
+	VMOVUPS      Y15, 96(SI)
+	VFMADD231PS  Y15, Y10, Y7
+	ADDQ         BX, SI
+	ADDQ         $4, AX
+	CMPQ         AX, CX
+	JLT          renew
+	VMOVUPS      Y4, 0(DX)
+	VMOVUPS      Y5, 32(DX)
+	VMOVUPS      Y6, 64(DX)
+	VMOVUPS      Y7, 96(DX)
+	ADDQ         $128, DX
+	ADDQ         $128, R11
+	ADDQ         $128, DI
+	SUBQ         $32, R15
+	JG           columns
 	VZEROUPPER
 	RET
 

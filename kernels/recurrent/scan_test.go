@@ -60,7 +60,7 @@ func TestScans(t *testing.T) {
 				near(t, "SSD", y, want)
 				// Mamba-1, from the same state.
 				steps, decays, skips := random(p), random(p*n), random(p)
-				Selective(y, x, steps, b, c, h, decays, skips)
+				Selective(y, x, steps, b, c, h, decays, skips, make([]float32, p*n+p))
 				for i := range p {
 					want[i] = float64(skips[i]) * float64(x[i])
 					for j := range n {
@@ -166,4 +166,23 @@ func TestShortConv(t *testing.T) {
 			}
 		}
 	})
+}
+
+// BenchmarkSelective is a row of 32 channels of Mamba-1.
+func BenchmarkSelective(b *testing.B) {
+	const channels, n = 32, 16
+	r := rand.New(rand.NewPCG(7, 9))
+	random := func(n int) []float32 {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = -r.Float32()
+		}
+		return x
+	}
+	x, dt, in, out, state, a, d := random(channels), random(channels), random(n), random(n), random(channels*n), random(channels*n), random(channels)
+	y, work := make([]float32, channels), make([]float32, channels*(n+1))
+	b.ReportAllocs()
+	for b.Loop() {
+		Selective(y, x, dt, in, out, state, a, d, work)
+	}
 }
