@@ -115,7 +115,7 @@ func unread(code string) error {
 }
 
 // others are languages that are asked for and not built in.
-var others = map[string]string{"ja": "Japanese", "yue": "Cantonese"}
+var others = map[string]string{"yue": "Cantonese"}
 
 // read returns the tokens of a document's text in a language that is built in.
 func (p *Pronouncer) read(ctx context.Context, code string, doc *ssml.Document, lexicons []*Lexicon) ([]g2p.Token, error) {
