@@ -138,7 +138,7 @@ func read(data []byte) (*lexicon, error) {
 // readWords unpacks the words.
 func (l *lexicon) readWords(chars []uint16, s []section) error {
 	common, more, text, counts, classes, costs, kana := &s[0], &s[1], &s[2], &s[3], &s[4], &s[5], &s[6]
-	l.kana = kana.rest
+	l.kana = bytes.Clone(kana.rest) // the rest of the file is let go
 	kanaEnd := 0
 	var word []uint16
 	for i := int32(0); len(common.rest) > 0; i++ {
@@ -182,7 +182,8 @@ func (l *lexicon) readWords(chars []uint16, s []section) error {
 			kanaEnd += n + 1
 		}
 	}
-	l.ends, l.forms = append(l.ends, int32(len(l.tails))), append(l.forms, int32(len(l.class)))
+	l.ends, l.forms = slices.Clone(append(l.ends, int32(len(l.tails)))), slices.Clone(append(l.forms, int32(len(l.class))))
+	l.tails, l.class, l.cost, l.kanaAt = slices.Clone(l.tails), slices.Clone(l.class), slices.Clone(l.cost), slices.Clone(l.kanaAt)
 	return nil
 }
 
