@@ -18,8 +18,19 @@ package kernels
 
 import "quern/kernels/internal/isa"
 
-// Level names the instruction set level in force: "generic", "avx2", "avx512", "amx".
-func Level() string { return isa.InForce().String() }
+// Level names the instruction set level in force: "generic", "avx2", "avx512", "amx";
+// "avx512+bf16" where floats are rounded.
+func Level() string {
+	if isa.Rounds() {
+		return isa.InForce().String() + "+bf16"
+	}
+	return isa.InForce().String()
+}
+
+// RoundFloats says whether products of F16 and BF16 weights may round both factors to bf16,
+// where vectors multiply that faster. Results have other bits then, so it is called before
+// the first.
+func RoundFloats(on bool) { isa.RoundFloats(on) }
 
 // CheckLevel returns the error in QUERN_CPU, nil when it is absent or valid.
 func CheckLevel() error { return isa.Err() }

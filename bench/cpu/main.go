@@ -26,11 +26,12 @@ import (
 )
 
 type options struct {
-	Threads int `json:"threads"`
-	PP      int `json:"pp"`
-	TG      int `json:"tg"`
-	Batch   int `json:"batch"`
-	Depth   int `json:"depth"`
+	Threads int  `json:"threads"`
+	PP      int  `json:"pp"`
+	TG      int  `json:"tg"`
+	Batch   int  `json:"batch"`
+	Depth   int  `json:"depth"`
+	Rounds  bool `json:"round_floats,omitempty"`
 	files   []string
 	benches []tool // llama-bench of other programs
 	node    bool
@@ -62,6 +63,7 @@ func main() {
 	flag.IntVar(&o.TG, "tg", 128, "reply tokens")
 	flag.IntVar(&o.Batch, "batch", 1, "sequences decoded together")
 	flag.IntVar(&o.Depth, "depth", 0, "tokens that stand before those measured")
+	flag.BoolVar(&o.Rounds, "round-floats", false, "quern rounds floats, as the peers do")
 	flag.IntVar(&o.by, "runs", 5, "runs of each program")
 	flag.StringVar(&o.out, "out", filepath.Join("bench", "results"), "folder for the results; empty writes none")
 	flag.BoolVar(&readme, "readme", false, "measure nothing: write the table of BUILD.md from the newest results")

@@ -65,7 +65,11 @@ func (c *comparison) programs(ctx context.Context, binary, file string) ([]*prog
 		"--threads", strconv.Itoa(c.Threads), "--pp", strconv.Itoa(c.PP), "--tg", strconv.Itoa(c.TG),
 		"--batch", strconv.Itoa(c.Batch), "--depth", strconv.Itoa(c.Depth), "--reps", "1",
 	}
-	out := []*program{{Name: "quern", args: append([]string{binary, "bench", file, "--json"}, counts...), read: readOurs}}
+	ours := []string{binary, "bench", file, "--json"}
+	if c.Rounds {
+		ours = append(ours, "--round-floats")
+	}
+	out := []*program{{Name: "quern", args: append(ours, counts...), read: readOurs}}
 	if c.node {
 		script := filepath.Join("bench", "peers", "llama.mjs")
 		out = append(out, &program{Name: "node-llama-cpp", args: append([]string{"node", script, file}, counts...), read: readOurs})

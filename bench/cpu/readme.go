@@ -140,5 +140,8 @@ func (c *comparison) title() string {
 	if level := c.Programs[0].Runs[0].CPULevel; level == "avx2" || level == "generic" {
 		out += ", at " + level
 	}
+	if c.Rounds {
+		out += ", `--round-floats`"
+	}
 	return out
 }

@@ -8,5 +8,9 @@ import "golang.org/x/sys/unix"
 // there are no huge pages the advice has no effect and its error no meaning.
 func advise(data []byte) { _ = unix.Madvise(data, unix.MADV_HUGEPAGE) }
 
-// forget gives back the memory of a mapped file's pages.
-func forget(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) }
+// forget gives back the memory of a mapped file's pages, which no huge page is to map again
+// for the sake of its neighbours.
+func forget(data []byte) {
+	_ = unix.Madvise(data, unix.MADV_NOHUGEPAGE)
+	_ = unix.Madvise(data, unix.MADV_DONTNEED)
+}

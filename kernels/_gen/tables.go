@@ -11,6 +11,7 @@ var outputs = []struct {
 	{"dot/interleaved_amd64", genInterleaved},
 	{"dot/panel_amx_amd64", genAMXPanels},
 	{"dot/split_amx_amd64", genSplit},
+	{"dot/rounded_bf16_amd64", genRounded},
 	{"quant/act_amd64", genActs},
 	{"bandwidth/read_amd64", genRead},
 	{"threads/pause_amd64", genPause},

@@ -45,7 +45,11 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 		"left", "CX", // steps
 		"out", "AX", "outStride", "BX",
 	)
-	size := elem(t)
+	size, xSize := elem(t), 4
+	multiply := func(x, w, sum int) { a.f("VFMADD231PS %s, %s, %s", v(x), v(w), v(sum)) }
+	if t == rounded {
+		xSize, multiply = 2, a.dpbf16
+	}
 	wAt := func(r, disp int) string { return upTo4(r, disp, "w", "wStride") }
 	xAt := func(b, disp int) string { return upTo6(b, disp, "x", "xStride") }
 	acc := func(b, r int) int { return b*quad + r }
@@ -62,33 +66,33 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 		a.f("VXORPS %s, %s, %s", v(i), v(i), v(i))
 	}
 	step := func(i int) {
-		if lanes == 16 { // hold the weights of the step
+		if lanes >= 16 { // hold the weights of the step
 			for r := range quad {
 				loadFloats(a, t, wAt(r, i*lanes*size), v(free+r))
 			}
 			for b := range batch {
-				a.f("VMOVUPS %s, %s", xAt(b, 4*i*lanes), v(free+quad))
+				a.f("VMOVUPS %s, %s", xAt(b, xSize*i*lanes), v(free+quad))
 				for r := range quad {
-					a.f("VFMADD231PS %s, %s, %s", v(free+quad), v(free+r), v(acc(b, r)))
+					multiply(free+quad, free+r, acc(b, r))
 				}
 			}
 			return
 		}
 		for b := range batch {
-			a.f("VMOVUPS %s, %s", xAt(b, 4*i*lanes), v(free+b))
+			a.f("VMOVUPS %s, %s", xAt(b, xSize*i*lanes), v(free+b))
 		}
 		for r := range quad {
 			loadFloats(a, t, wAt(r, i*lanes*size), v(free+batch))
 			for b := range batch {
-				a.f("VFMADD231PS %s, %s, %s", v(free+b), v(free+batch), v(acc(b, r)))
+				multiply(free+b, free+batch, acc(b, r))
 			}
 		}
 	}
 	forward := func(n int) {
 		a.f("ADDQ $%d, {w}", n*lanes*size)
-		a.f("ADDQ $%d, {x}", 4*n*lanes)
+		a.f("ADDQ $%d, {x}", xSize*n*lanes)
 		if batch > 3 {
-			a.f("ADDQ $%d, {x3}", 4*n*lanes)
+			a.f("ADDQ $%d, {x3}", xSize*n*lanes)
 		}
 	}
 	a.f("SUBQ $2, {left}")
@@ -104,7 +108,7 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	a.f("JZ fold")
 	step(0)
 	a.l("fold")
-	if lanes == 16 {
+	if lanes >= 16 {
 		foldQuads(a, batch, func(b int) int { return acc(b, 0) }, free)
 	} else {
 		for b := range batch {

@@ -6,21 +6,23 @@ import (
 	"quern/kernels/quant"
 )
 
-// A Split holds float32 activation rows, each number as two bf16 pieces, in the tiles that
-// SplitRows takes. One Split of a batch serves any number of matrices and threads.
+// A Split holds float32 activation rows, each number as one or two bf16 pieces, in the
+// order that SplitRows takes. One Split of a batch serves any number of matrices and threads.
 //
-// Rows are in groups of 16, the last one smaller. A group has for every 32 activations
-// a tile of upper and one of lower pieces: 16 dwords of each row, of which the i-th
-// has numbers i and 16+i; see kernels/_gen/split.go.
+// Of two pieces, rows are in groups of 16, the last one smaller. A group has for every 32
+// activations a tile of upper and one of lower pieces: 16 dwords of each row, of which the i-th
+// has numbers i and 16+i; see kernels/_gen/split.go. Of one piece, rows lie as they are, without
+// what follows the last whole 32 activations.
 type Split struct {
 	n, batch int
+	pieces   int
 	data     []byte
 }
 
 // Splits says whether weights of type t are multiplied by SplitRows rather than
 // Rows at the level in force. It does not depend on the number of rows, for the
 // two have different bits.
-func Splits(t quant.Type) bool { return (t == quant.F16 || t == quant.BF16) && splits() }
+func Splits(t quant.Type) bool { return (t == quant.F16 || t == quant.BF16) && splitPieces() > 0 }
 
 var freeSplits = make(freelist[Split], 16)
 
@@ -31,8 +33,8 @@ func NewSplit(n, batch int) *Split {
 		panic(fmt.Sprintf("dot: a Split of %d×%d", batch, n))
 	}
 	s := freeSplits.take()
-	s.n, s.batch = n, batch
-	size := s.steps() * splitStep * 4 * batch
+	s.n, s.batch, s.pieces = n, batch, splitPieces()
+	size := s.rowBytes() * batch
 	if cap(s.data) < size {
 		s.data = make([]byte, size)
 	}
@@ -46,8 +48,8 @@ func (s *Split) Free() { freeSplits.put(s) }
 // Slice returns the Split of count rows from first on, with groups of its own. It is
 // filled and used like a whole one, and not freed.
 func (s *Split) Slice(first, count int) Split {
-	row := s.steps() * splitStep * 4
-	return Split{n: s.n, batch: count, data: s.data[first*row : (first+count)*row]}
+	row := s.rowBytes()
+	return Split{n: s.n, batch: count, pieces: s.pieces, data: s.data[first*row : (first+count)*row]}
 }
 
 const (
@@ -55,12 +57,20 @@ const (
 	splitStep  = 32 // weights of a tile
 )
 
-func (s *Split) steps() int { return (s.n + splitStep - 1) / splitStep }
+// steps is the number of tiles of a row, of which a last one that is not full is none of one piece.
+func (s *Split) steps() int {
+	if s.pieces == 1 {
+		return s.n / splitStep
+	}
+	return (s.n + splitStep - 1) / splitStep
+}
+
+func (s *Split) rowBytes() int { return s.steps() * splitStep * 2 * s.pieces }
 
 // span is the number of activations of each row that one Fill splits. A single row takes
 // about a microsecond per thousand; a group of 16, which is transposed, 16 times that.
 func (s *Split) span() int {
-	if s.batch == 1 {
+	if s.batch == 1 || s.pieces == 1 {
 		return max(s.n, 1)
 	}
 	return 1024
@@ -73,7 +83,7 @@ func (s *Split) Fills() int {
 
 // group returns the number of rows of group g and its bytes.
 func (s *Split) group(g int) (rows int, data []byte) {
-	full := s.steps() * splitStep * 4
+	full := s.rowBytes()
 	rows = min(splitGroup, s.batch-g*splitGroup)
 	return rows, s.data[g*splitGroup*full:][:rows*full]
 }
@@ -87,12 +97,16 @@ func (s *Split) Fill(i int, x []byte, xStride int) {
 	rows, data := s.group(g)
 	x = x[g*splitGroup*xStride:]
 	_ = x[(rows-1)*xStride+4*s.n-1]
+	if s.pieces == 1 {
+		roundSplit(data, x, xStride, rows, s.steps())
+		return
+	}
 	fillSplit(data[4*k*rows:], x[4*k:], xStride, rows, min(span, s.n-k))
 }
 
 // SplitRows is Rows with activations that are also split. Where those of Rows
 // are added as float32, here each number is a sum of bf16 pieces, and pieces are
-// multiplied exactly: F16 weights are two pieces without an error, BF16 weights one,
+// multiplied exactly. Of two pieces, F16 weights are two without an error, BF16 weights one,
 // activations two with an error of 2⁻¹⁷. For F16 the product of the two lower pieces
 // is omitted. With n weights in s = n/32 steps, rounded up, the result is from the
 // exact one at most
@@ -103,9 +117,15 @@ func (s *Split) Fill(i int, x []byte, xStride int) {
 // where the last terms are for pieces, products and sums that are flushed to zero
 // below 2⁻¹²⁶. llama.cpp rounds activations to the type of the weights: 2⁻¹¹ and 2⁻⁹.
 //
+// Of one piece (see RoundFloats), activations have an error of 2⁻⁹, and F16 weights too, unless
+// they are bf16 numbers; the result is from the exact one at most
+//
+//	F16   (2⁻⁸ + 2⁻¹⁸ + (2s+22)·2⁻²⁴·1.02)·Σ|w·x| + 2⁻¹²⁵·(Σ|w| + Σ|x| + 2·n)
+//	BF16  (2⁻⁹ + (2s+22)·2⁻²⁴·1.01)·Σ|w·x| + 2⁻¹²⁵·(Σ|w| + Σ|x| + 2·n)
+//
 // A result depends on its weight row and its activation row alone, not on the batch
-// nor on how weight rows are cut. One that is not finite is computed again by Rows, so
-// infinities and NaNs have the same effect as there.
+// nor on how weight rows are cut. Infinities and NaNs have the same effect as in Rows: of two
+// pieces, what is not finite is computed again by it.
 func SplitRows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, s Split, x []byte, xStride int) {
 	rowBytes, ok := t.Size(n)
 	if !ok || !Splits(t) || s.n != n || rows < 0 || len(w) < rows*rowBytes ||

@@ -10,7 +10,16 @@ import (
 	"quern/kernels/quant"
 )
 
-func splits() bool { return isa.Tiles() }
+// splitPieces is the number of pieces of an activation, 0 where none is split.
+func splitPieces() int {
+	switch {
+	case isa.Tiles():
+		return 2
+	case isa.Rounds():
+		return 1
+	}
+	return 0
+}
 
 func fillSplit(dst, x []byte, xStride, rows, n int) { splitActs(&dst[0], &x[0], xStride, rows, n) }
 
@@ -68,6 +77,10 @@ type splitBuffer struct {
 var splitBuffers = make(freelist[splitBuffer], 64)
 
 func dotSplit(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBytes int, s Split, x []byte, xStride int) {
+	if s.pieces == 1 {
+		dotRounded(t, dst, dstStride, w, rows, rowBytes, s, x, xStride)
+		return
+	}
 	m := splitProduct{
 		t: t, kernel: &splitKernels[t], w: w, rowBytes: rowBytes, split: s,
 		stretch: splitStretch, dst: dst, dstStride: dstStride, x: x, xStride: xStride,

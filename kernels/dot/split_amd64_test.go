@@ -157,6 +157,11 @@ func TestSplit(t *testing.T) {
 // however weight rows are cut.
 func TestSplitBatches(t *testing.T) {
 	atAMX(t)
+	checkSplitBatches(t)
+}
+
+func checkSplitBatches(t *testing.T) {
+	t.Helper()
 	const n, rows, most = 520, 70, 40
 	for _, typ := range splitTypes {
 		r := rand.New(rand.NewPCG(22, uint64(typ)))
@@ -301,6 +306,11 @@ func TestSplitOverflow(t *testing.T) {
 
 func TestSplitAllocs(t *testing.T) {
 	atAMX(t)
+	checkSplitAllocs(t)
+}
+
+func checkSplitAllocs(t *testing.T) {
+	t.Helper()
 	const n, rows, batch = 512, 64, 20
 	r := rand.New(rand.NewPCG(25, 1))
 	for _, typ := range splitTypes {

@@ -12,9 +12,11 @@ func dotTiles(quant.Type, *panelKernel, *panelBuffer, int, []byte, int, int, []f
 	return 0
 }
 
-func splits() bool { return false }
+func splitPieces() int { return 0 }
 
 func fillSplit([]byte, []byte, int, int, int) { panic("dot: no tiles to split for") }
+
+func roundSplit([]byte, []byte, int, int, int) { panic("dot: no bf16 to round to") }
 
 func dotSplit(quant.Type, []float32, int, []byte, int, int, Split, []byte, int) {
 	panic("dot: no tiles")

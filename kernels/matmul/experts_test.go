@@ -33,77 +33,82 @@ func stack(r *rand.Rand, t quant.Type, n, out, in int, bias bool) (Stack, []floa
 }
 
 func TestExperts(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		p := threads.NewPool(2)
-		defer p.Close()
-		for _, tt := range []struct {
-			name           string
-			gate, up, down quant.Type
-			used           int
-			renormalise    bool
-			sparse         bool
-			ungated        bool
-			bound          float64 // of the result's rms
-		}{
-			{"F32", quant.F32, quant.F32, quant.F32, 2, true, false, false, 1e-5},
-			{"F16 all used", quant.F16, quant.F16, quant.F16, 5, false, false, false, 4e-5}, // AMX rounds activations to 16 bits
-			{"mixed types", quant.F32, quant.Q8_0, quant.F16, 3, false, false, false, 4e-2},
-			{"Q4_K", quant.Q4_K, quant.Q4_K, quant.Q4_K, 1, true, false, false, 8e-2},
-			{"SparseMixer", quant.F32, quant.F32, quant.F32, 2, false, true, false, 1e-5},
-			{"no gate", quant.F32, quant.F32, quant.F32, 2, true, false, true, 1e-5},
-			{"no gate, Q8_0", quant.F32, quant.Q8_0, quant.Q8_0, 3, true, false, true, 4e-2},
-		} {
-			const n, in, ff, out, most = 5, 256, 256, 256, 9
-			r := rand.New(rand.NewPCG(3, 1))
-			o := ExpertsOptions{Routing: Routing{Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.25}, Act: vec.SiLUGate}
-			var gate, up, down []float32
-			if tt.ungated {
-				o.Act = vec.SquaredReLU
-			} else {
-				o.Gate, gate = stack(r, tt.gate, n, ff, in, false)
+	isatest.Each(t, func(t *testing.T) { checkExperts(t, 0) })
+	isatest.Rounding(t, func(t *testing.T) { checkExperts(t, 0x1p-6) })
+}
+
+// checkExperts allows an error of rounding, relative to the rms of the results, besides that of
+// the types.
+func checkExperts(t *testing.T, rounding float64) {
+	p := threads.NewPool(2)
+	defer p.Close()
+	for _, tt := range []struct {
+		name           string
+		gate, up, down quant.Type
+		used           int
+		renormalise    bool
+		sparse         bool
+		ungated        bool
+		bound          float64 // of the result's rms
+	}{
+		{"F32", quant.F32, quant.F32, quant.F32, 2, true, false, false, 1e-5},
+		{"F16 all used", quant.F16, quant.F16, quant.F16, 5, false, false, false, 4e-5}, // AMX rounds activations to 16 bits
+		{"mixed types", quant.F32, quant.Q8_0, quant.F16, 3, false, false, false, 4e-2},
+		{"Q4_K", quant.Q4_K, quant.Q4_K, quant.Q4_K, 1, true, false, false, 8e-2},
+		{"SparseMixer", quant.F32, quant.F32, quant.F32, 2, false, true, false, 1e-5},
+		{"no gate", quant.F32, quant.F32, quant.F32, 2, true, false, true, 1e-5},
+		{"no gate, Q8_0", quant.F32, quant.Q8_0, quant.Q8_0, 3, true, false, true, 4e-2},
+	} {
+		const n, in, ff, out, most = 5, 256, 256, 256, 9
+		r := rand.New(rand.NewPCG(3, 1))
+		o := ExpertsOptions{Routing: Routing{Used: tt.used, Renormalise: tt.renormalise, SparseMixer: tt.sparse, Jitter: 0.25}, Act: vec.SiLUGate}
+		var gate, up, down []float32
+		if tt.ungated {
+			o.Act = vec.SquaredReLU
+		} else {
+			o.Gate, gate = stack(r, tt.gate, n, ff, in, false)
+		}
+		o.Up, up = stack(r, tt.up, n, ff, in, true)
+		o.Down, down = stack(r, tt.down, n, out, ff, true)
+		e := NewExperts(o, n, most)
+		x, router := kerneltest.Floats(r, most*in), kerneltest.Floats(r, most*n)
+		copy(router, []float32{1, 2, 2, 1, 2}) // equals: the lower goes first
+		for i := range x {
+			x[i] /= 16
+		}
+		whole := make([]float32, most*out)
+		e.Run(p, whole, x, router, most)
+		for row := range most {
+			want := slowExperts(&o, gate, up, down, n, x[row*in:(row+1)*in], router[row*n:(row+1)*n])
+			var ss float64
+			for _, v := range want {
+				ss += v * v
 			}
-			o.Up, up = stack(r, tt.up, n, ff, in, true)
-			o.Down, down = stack(r, tt.down, n, out, ff, true)
-			e := NewExperts(o, n, most)
-			x, router := kerneltest.Floats(r, most*in), kerneltest.Floats(r, most*n)
-			copy(router, []float32{1, 2, 2, 1, 2}) // equals: the lower goes first
-			for i := range x {
-				x[i] /= 16
-			}
-			whole := make([]float32, most*out)
-			e.Run(p, whole, x, router, most)
-			for row := range most {
-				want := slowExperts(&o, gate, up, down, n, x[row*in:(row+1)*in], router[row*n:(row+1)*n])
-				var ss float64
-				for _, v := range want {
-					ss += v * v
-				}
-				rms := math.Sqrt(ss / out)
-				for i := range want {
-					kerneltest.Within(t, fmt.Sprintf("%s row %d [%d]", tt.name, row, i), whole[row*out+i], want[i], rms*tt.bound)
-				}
-			}
-			// A row's bits do not depend on the others.
-			for at, rows := 0, 1; at < most; at, rows = at+rows, rows+2 {
-				rows = min(rows, most-at)
-				dst := make([]float32, rows*out+1)
-				dst[rows*out] = 7
-				e.Run(p, dst[:rows*out], x[at*in:(at+rows)*in], router[at*n:(at+rows)*n], rows)
-				for i, v := range dst[:rows*out] {
-					if v != whole[at*out+i] {
-						t.Fatalf("%s rows %d to %d: [%d] = %g, %g with all rows", tt.name, at, at+rows, i, v, whole[at*out+i])
-					}
-				}
-				if dst[rows*out] != 7 {
-					t.Fatal("wrote past the result")
-				}
-			}
-			e.Run(p, nil, nil, nil, 0)
-			if a := testing.AllocsPerRun(2, func() { e.Run(p, whole[:2*out], x[:2*in], router[:2*n], 2) }); a != 0 && runtime.GOOS != "js" { // there a turn of the event loop takes memory
-				t.Errorf("%s: a run allocates %v times", tt.name, a)
+			rms := math.Sqrt(ss / out)
+			for i := range want {
+				kerneltest.Within(t, fmt.Sprintf("%s row %d [%d]", tt.name, row, i), whole[row*out+i], want[i], rms*(tt.bound+rounding))
 			}
 		}
-	})
+		// A row's bits do not depend on the others.
+		for at, rows := 0, 1; at < most; at, rows = at+rows, rows+2 {
+			rows = min(rows, most-at)
+			dst := make([]float32, rows*out+1)
+			dst[rows*out] = 7
+			e.Run(p, dst[:rows*out], x[at*in:(at+rows)*in], router[at*n:(at+rows)*n], rows)
+			for i, v := range dst[:rows*out] {
+				if v != whole[at*out+i] {
+					t.Fatalf("%s rows %d to %d: [%d] = %g, %g with all rows", tt.name, at, at+rows, i, v, whole[at*out+i])
+				}
+			}
+			if dst[rows*out] != 7 {
+				t.Fatal("wrote past the result")
+			}
+		}
+		e.Run(p, nil, nil, nil, 0)
+		if a := testing.AllocsPerRun(2, func() { e.Run(p, whole[:2*out], x[:2*in], router[:2*n], 2) }); a != 0 && runtime.GOOS != "js" { // there a turn of the event loop takes memory
+			t.Errorf("%s: a run allocates %v times", tt.name, a)
+		}
+	}
 }
 
 // TestExpertsInterleaved: experts whose rows are interleaved, as far as they are whole sixteens,

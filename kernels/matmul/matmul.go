@@ -77,7 +77,7 @@ func (m *MatMul) With() quant.Type { return m.typ.Layout().With }
 // which use the activations each time they are read. With few activations chunks are long
 // too: the first weights of a chunk are unpacked while no others are multiplied.
 const (
-	streamChunk = 64 << 10
+	streamChunk = 128 << 10
 	groupChunk  = 32 << 10
 	rowGroup    = 16
 	splitChunk  = 256 << 10

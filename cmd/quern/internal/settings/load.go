@@ -130,6 +130,7 @@ func Load(cmd *cobra.Command, environ []string) (*Loaded, error) {
 		}
 		return nil, err
 	}
+	kernels.RoundFloats(out.RoundFloats)
 	out.Warnings = strangers(list, environ)
 	if n := runtime.NumCPU(); out.Threads > n {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("threads is %d, and this machine has %d processors: more threads than those only wait for each other", out.Threads, n))

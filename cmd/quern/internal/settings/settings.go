@@ -59,6 +59,7 @@ type Settings struct {
 	Device      string `yaml:"device"`
 	GPULayers   int    `yaml:"gpu_layers"`
 	Repack      bool   `yaml:"repack"`
+	RoundFloats bool   `yaml:"round_floats"`
 	MemoryLimit Size   `yaml:"memory_limit"`
 
 	DefaultMaxTokens  int            `yaml:"default_max_tokens"`

@@ -22,3 +22,14 @@ func Each(t *testing.T, f func(t *testing.T)) {
 		})
 	}
 }
+
+// Rounding runs f as a subtest with floats rounded to bf16, where this CPU does that. Like Each,
+// it changes the whole process.
+func Rounding(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	defer isa.Set(min(isa.Host(), isa.AVX512))()
+	defer isa.RoundFloats(true)()
+	if isa.Rounds() {
+		t.Run("rounding", f)
+	}
+}
