@@ -7,8 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/rangetable"
-
 	"quern/engine/tts/g2p"
 	"quern/engine/tts/lang/japanese"
 )
@@ -21,10 +19,16 @@ func japaneseLang() *Language {
 		names[r] = japanese.Sounds(kana)
 	}
 	return &Language{
-		Code: "ja", Name: "Japanese", scriptOf: rangetable.Merge(unicode.Han, unicode.Hiragana, unicode.Katakana), scriptName: "kana, Han",
+		Code: "ja", Name: "Japanese", scriptOf: japaneseScript, scriptName: "kana, Han",
 		script: &characters{load: japanese.Load, has: japanese.Has, joins: japanese.Draws, cut: cutJapanese}, spelled: names, ownLetters: true,
 		vocabulary: japaneseVocabulary(),
 	}
+}
+
+// japaneseScript are kana and Chinese characters.
+var japaneseScript = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x3005, Hi: 0x3007, Stride: 1}, {Lo: 0x3041, Hi: 0x30ff, Stride: 1}, {Lo: 0x31f0, Hi: 0x31ff, Stride: 1}, {Lo: 0x3400, Hi: 0x9fff, Stride: 1}, {Lo: 0xf900, Hi: 0xfaff, Stride: 1}, {Lo: 0xff66, Hi: 0xff9f, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0x20000, Hi: 0x3ffff, Stride: 1}},
 }
 
 // letterKana are the names of Latin letters.

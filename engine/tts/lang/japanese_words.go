@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -390,6 +389,3 @@ func kanjiValue(s string) (int64, bool) {
 	}
 	return total + group + digits, true
 }
-
-// itoa writes a number in figures.
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
