@@ -30,7 +30,7 @@ var web embed.FS
 const engineFolder = "engine"
 
 // data are the files that main_js.go finds below /site.
-var data = []string{"engine/builtin/quern-tiny.gguf", "engine/tts/g2p/data/lexicon.bin", "engine/tts/g2p/data/graphones.bin", "engine/tts/lang/mandarin/data/mandarin.bin", "engine/tts/lang/japanese/data/japanese.bin"}
+var data = []string{"engine/builtin/quern-tiny.gguf", "engine/tts/g2p/data/lexicon.bin", "engine/tts/g2p/data/graphones.bin", "engine/tts/lang/mandarin/data/mandarin.bin"}
 
 func main() {
 	hub := flag.String("hub", "", "`address` of a hub of models, if not Hugging Face's")

@@ -96,7 +96,7 @@ async function start() {
   postMessage('engine');
   go.env = {TMPDIR: '/tmp', HOME: '/tmp'};
   go.argv = ['quern', name]; // the hub to pull from, '' is the usual one
-  const [model] = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin', 'mandarin.bin', 'japanese.bin'].map((name) => disk.site(`/site/${name}`, name));
+  const [model] = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin', 'mandarin.bin'].map((name) => disk.site(`/site/${name}`, name));
   model.fetch().catch(() => {}); // who opens it hears of it
   const kept = disk.keep('/kept').catch((e) => {
     console.warn('no storage here: models that are fetched are forgotten', e);

@@ -64,15 +64,14 @@ type Entry struct {
 }
 
 // Languages are those that can be read.
-var Languages = []Entry{
+var Languages = append([]Entry{
 	{"es", sync.OnceValue(spanish)},
 	{"it", sync.OnceValue(italian)},
 	{"pt-br", sync.OnceValue(portuguese)},
 	{"fr", sync.OnceValue(french)},
 	{"hi", sync.OnceValue(hindi)},
 	{"zh", sync.OnceValue(chinese)},
-	{"ja", sync.OnceValue(japaneseLang)},
-}
+}, further...)
 
 // Find returns the language of a code, or nil.
 func Find(code string) *Language {

@@ -46,13 +46,7 @@ type span struct{ lo, hi int32 }
 const longest = 16
 
 // unpacked is the lexicon that is built in.
-var unpacked = sync.OnceValues(func() (*lexicon, error) {
-	data, err := packed()
-	if err != nil {
-		return nil, err
-	}
-	return read(data)
-})
+var unpacked = sync.OnceValues(func() (*lexicon, error) { return read(packed) })
 
 // A section is what is left of one.
 type section struct{ rest []byte }
