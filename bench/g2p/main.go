@@ -6,6 +6,7 @@
 //	go run ./bench/g2p -misaki ../shared/fixtures/g2p/misaki
 //	go run ./bench/g2p -oracle espeak-ng -lang es -words FILE -show 20
 //	go run ./bench/g2p -pinyin FILE -show 20
+//	go run ./bench/g2p -kana FILE -show 20
 package main
 
 import (
@@ -35,7 +36,14 @@ func main() {
 	code := flag.String("lang", "es", "`code` of the language whose words are measured")
 	words := flag.String("words", "", "`file` of words, one a line")
 	pinyinFile := flag.String("pinyin", "", "`file` of texts in Chinese and their pinyin, which readings of characters are measured against")
+	kanaFile := flag.String("kana", "", "`file` of texts in Japanese and their kana, which readings are measured against")
 	flag.Parse()
+	if *kanaFile != "" {
+		if err := kana(*kanaFile, *show); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if *pinyinFile != "" {
 		if err := pinyin(*pinyinFile, *show); err != nil {
 			log.Fatal(err)

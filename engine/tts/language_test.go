@@ -54,7 +54,12 @@ func TestLanguageOfSpeech(t *testing.T) {
 		{"ef_dora", "", "<speak><phoneme ph='ˈɲu'>x</phoneme></speak>", "ɲˈu", nil},
 		{"ef_dora", "", "hola привет", "Cyrillic", ErrScript},
 		{"if_sara", "", "日本", "Han", ErrScript},
-		{"jf_alpha", "", "konnichiwa", `"ja", Japanese; en-us, en-gb, es`, ErrLanguage},
+		{"jf_alpha", "", "こんにちは、世界！", "koɲɲiʨiβa, sekai!", nil},
+		{"jf_alpha", "", "<speak>3本の<phoneme ph='kawa'>川</phoneme><break time='1s'/></speak>", "samboɴ no kawa", nil},
+		{"jf_alpha", "", "<speak><say-as interpret-as='fraction'>3/4</say-as>、<say-as interpret-as='characters'>A1</say-as></speak>", "joɴ bɯnno saɴ, eː iʨi", nil},
+		{"jf_alpha", "", "日本 привет", "Cyrillic", ErrScript},
+		{"jf_alpha", "", "您", "no letter of Japanese", ErrScript},
+		{"zf_xiaobei", "ja", "日本", "ɲihoɴ", nil},
 		{"zf_xiaobei", "", "你好，世界！", "ni↗xau↓, ʂɨ↘ʨje↘!", nil},
 		{"zf_xiaobei", "", "一個iPhone。", "i↗kɤ↘ ˈIfˌOn.", nil},
 		{"zf_xiaobei", "", "<speak>银<phoneme ph='xaŋ'>行</phoneme>，<emphasis>很</emphasis>好<break time='1s'/></speak>", "i↗n xaŋ, xə↗n xau↓", nil},
@@ -63,7 +68,7 @@ func TestLanguageOfSpeech(t *testing.T) {
 		{"zf_xiaobei", "", "你好 こんにちは", "Hiragana", ErrScript},
 		{"zf_xiaobei", "zh-HK", "你好", `"yue", Cantonese`, ErrLanguage},
 		{"zf_xiaobei", "yue", "你好", `"yue"`, ErrLanguage},
-		{"af_bella", "ja-JP", "日本", `"ja-jp"`, ErrLanguage},
+		{"af_bella", "ja-JP", "日本", "ɲihoɴ", nil},
 		{"af_bella", "pt-PT", "bom dia", `"pt-pt"`, ErrLanguage},
 	} {
 		s := voices{plain{400}, &strings.Builder{}}
@@ -79,7 +84,7 @@ func TestLanguageOfSpeech(t *testing.T) {
 		}
 	}
 	// The built-in voice has the sounds of English only.
-	for _, language := range []string{"es", "hi", "zh"} {
+	for _, language := range []string{"es", "hi", "zh", "ja"} {
 		for _, err := range Speak(t.Context(), Formant(), p, Request{Text: "perro", Voice: "af_bella", Speed: 1, Language: language}) {
 			if !errors.Is(err, ErrUnable) {
 				t.Errorf("the built-in voice speaks %s: %v", language, err)

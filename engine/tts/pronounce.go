@@ -114,7 +114,7 @@ func unread(code string) error {
 	return fmt.Errorf("%w: %q%s; %s are built in", ErrLanguage, code, name, strings.Join(lang.Spoken(), ", "))
 }
 
-// others are languages that are asked for and not built in.
+// others are languages that are asked for and not built in; Japanese is not in a browser.
 var others = map[string]string{"ja": "Japanese", "yue": "Cantonese"}
 
 // read returns the tokens of a document's text in a language that is built in.

@@ -9,7 +9,7 @@ import (
 // writing and is not said: it counts where stresses are put.
 func hindi() *Language {
 	return &Language{
-		Code: "hi", Name: "Hindi", scriptOf: unicode.Devanagari,
+		Code: "hi", Name: "Hindi", scriptOf: unicode.Devanagari, scriptName: "Devanagari",
 		own: "अआइईउऊऋॠऌएऐओऔऑऍॲऎऒकखगघङचछजझञटठडढणतथदधनऩपफबभमयरऱलळऴवशषसह" + "ािीुूृॄॢेैोौॉॅॆॊ्ंँः़ॐऽ",
 		letters: newTable(`
 ; A sign behind a consonant stands for its vowel; without one that is ə.

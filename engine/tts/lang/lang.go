@@ -48,10 +48,12 @@ type Language struct {
 	elides  bool                                         // an apostrophe stands inside words
 	link    func(word, next, said, sounds string) string // the sounds of a word before the next, which has sounds
 	alien   func(word string) bool                       // whether a word's spelling is English
-	han     bool                                         // written in Chinese characters, which package mandarin reads
+	script  *characters                                  // without spaces between words; nil: they have them
 
-	scriptOf *unicode.RangeTable // beside Latin
-	visarga  map[string]bool     // beginnings of words that a colon is part of
+	scriptOf   *unicode.RangeTable // beside Latin
+	scriptName string
+	ownLetters bool            // letters alone and initials have names of the language; else those of English
+	visarga    map[string]bool // beginnings of words that a colon is part of
 	*vocabulary
 }
 
@@ -62,14 +64,14 @@ type Entry struct {
 }
 
 // Languages are those that can be read.
-var Languages = []Entry{
+var Languages = append([]Entry{
 	{"es", sync.OnceValue(spanish)},
 	{"it", sync.OnceValue(italian)},
 	{"pt-br", sync.OnceValue(portuguese)},
 	{"fr", sync.OnceValue(french)},
 	{"hi", sync.OnceValue(hindi)},
 	{"zh", sync.OnceValue(chinese)},
-}
+}, further...)
 
 // Find returns the language of a code, or nil.
 func Find(code string) *Language {
@@ -127,8 +129,8 @@ const longestWord = 96
 
 // Word returns the sounds of a word in small letters, spoken alone.
 func (l *Language) Word(word string) string {
-	if l.han {
-		return l.hanWord(word)
+	if l.script != nil {
+		return l.runWord(word)
 	}
 	return l.join([]string{l.word(word)})[0]
 }

@@ -14,6 +14,7 @@ import (
 
 	"quern/engine/tts/g2p"
 	"quern/engine/tts/lang"
+	"quern/engine/tts/lang/japanese"
 	"quern/engine/tts/lang/mandarin"
 )
 
@@ -65,10 +66,14 @@ func joined(tokens []g2p.Token) string {
 	return b.String()
 }
 
-// spoken returns the phonemes of pinyin.
-func spoken(t testing.TB, pinyin string) string {
+// spoken returns the phonemes of words in pinyin, or in katakana.
+func spoken(t testing.TB, code, words string) string {
 	var b strings.Builder
-	for _, p := range strings.Fields(pinyin) {
+	for _, p := range strings.Fields(words) {
+		if code == "ja" {
+			b.WriteString(japanese.Sounds(p))
+			continue
+		}
 		s, ok := mandarin.Parse(p)
 		if !ok {
 			t.Fatalf("%q is no syllable", p)
@@ -78,8 +83,8 @@ func spoken(t testing.TB, pinyin string) string {
 	return b.String()
 }
 
-// TestReading holds each language against its table: "text => words", "text = sounds" and
-// "text ~ pinyin".
+// TestReading holds each language against its table: "text => words", "text = sounds", and
+// "text ~ pinyin" or "text ~ katakana".
 func TestReading(t *testing.T) {
 	g := english(t)
 	for _, e := range lang.Languages {
@@ -99,7 +104,7 @@ func TestReading(t *testing.T) {
 				say := heard
 				text, want, ok := strings.Cut(line, " => ")
 				if from, pinyin, found := strings.Cut(line, " ~ "); found {
-					text, want, ok, say = from, spoken(t, pinyin), true, joined
+					text, want, ok, say = from, spoken(t, l.Code, pinyin), true, joined
 				}
 				if !ok {
 					say = sounds
@@ -173,7 +178,7 @@ func TestDevanagari(t *testing.T) {
 }
 
 func TestCode(t *testing.T) {
-	for tag, want := range map[string]string{"es": "es", "es-MX": "es", "ES_es": "es", "e": "es", "en": "en-us", "en-GB": "en-gb", "en-AU": "en-us", "b": "en-gb", "a": "en-us", "": "", "xx": "", "pt-PT": "", "zh-CN": "zh", "zh": "zh", "z": "zh", "cmn": "zh", "cmn-Hans-CN": "zh", "zh-TW": "zh", "zh-Hant": "zh", "zh_Hant_TW": "zh", "zh-Hans-SG": "zh", "zh-cmn": "zh", "yue": "", "zh-yue": "", "zh-HK": "", "zh-Hant-HK": "", "zh-MO": "", "zh-min-nan": "", "wuu": "", "ja-JP": "", "english": "", "hi": "hi", "hi-IN": "hi", "h": "hi", "ja": ""} {
+	for tag, want := range map[string]string{"es": "es", "es-MX": "es", "ES_es": "es", "e": "es", "en": "en-us", "en-GB": "en-gb", "en-AU": "en-us", "b": "en-gb", "a": "en-us", "": "", "xx": "", "pt-PT": "", "zh-CN": "zh", "zh": "zh", "z": "zh", "cmn": "zh", "cmn-Hans-CN": "zh", "zh-TW": "zh", "zh-Hant": "zh", "zh_Hant_TW": "zh", "zh-Hans-SG": "zh", "zh-cmn": "zh", "yue": "", "zh-yue": "", "zh-HK": "", "zh-Hant-HK": "", "zh-MO": "", "zh-min-nan": "", "wuu": "", "ja-JP": "ja", "english": "", "hi": "hi", "hi-IN": "hi", "h": "hi", "ja": "ja"} {
 		got, ok := lang.Code(tag)
 		if ok != (want != "") || ok && got != want {
 			t.Errorf("%q: got %q, %v, want %q", tag, got, ok, want)
@@ -261,34 +266,44 @@ func TestLongWords(t *testing.T) {
 
 // Runs of characters of any length are read: nothing looks further than a few characters.
 func TestLongRuns(t *testing.T) {
-	for _, piece := range []string{"的", "一", "不", "好", "著", "为", "中国人民", "2个", "１", "，", "——"} {
-		text := strings.Repeat(piece, 20_000/len(piece))
-		tokens, err := lang.Find("zh").Read(t.Context(), text, lang.Reading{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		check(t, text, tokens)
-		if len(tokens) == 0 || tokens[len(tokens)-1].End < len(text)-64 {
-			t.Errorf("%q is not read to its end", piece)
+	for _, tt := range []struct {
+		code   string
+		pieces []string
+	}{
+		{"zh", []string{"的", "一", "不", "好", "著", "为", "中国人民", "2个", "１", "，", "——"}},
+		{"ja", []string{"の", "一", "ア", "ｶﾞ", "っ", "ー", "生", "々", "は゛", "日本国民", "3本", "二〇", "１", "、", "〜", "T", "㍿"}},
+	} {
+		for _, piece := range tt.pieces {
+			text := strings.Repeat(piece, 20_000/len(piece))
+			tokens, err := lang.Find(tt.code).Read(t.Context(), text, lang.Reading{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, text, tokens)
+			if len(tokens) == 0 || tokens[len(tokens)-1].End < len(text)-64 {
+				t.Errorf("%s: %q is not read to its end", tt.code, piece)
+			}
 		}
 	}
 }
 
 // Every character of the common blocks is said in Kokoro's symbols or refused.
 func TestCharacters(t *testing.T) {
-	said := 0
-	for r := rune(0x3400); r < 0xa000; r++ {
-		tokens, err := lang.Find("zh").Read(t.Context(), string(r), lang.Reading{})
-		if err != nil && !errors.Is(err, lang.ErrScript) {
-			t.Fatal(err)
+	for code, least := range map[string]int{"zh": 20_000, "ja": 6_000} {
+		said := 0
+		for r := rune(0x3000); r < 0xa000; r++ {
+			tokens, err := lang.Find(code).Read(t.Context(), string(r), lang.Reading{})
+			if err != nil && !errors.Is(err, lang.ErrScript) {
+				t.Fatal(err)
+			}
+			check(t, string(r), tokens)
+			if err == nil {
+				said += len(tokens)
+			}
 		}
-		check(t, string(r), tokens)
-		if err == nil {
-			said += len(tokens)
+		if said < least {
+			t.Errorf("%s: %d characters are said", code, said)
 		}
-	}
-	if said < 20_000 {
-		t.Errorf("%d characters are said", said)
 	}
 }
 
@@ -309,8 +324,25 @@ func TestLexiconInRuns(t *testing.T) {
 	}
 }
 
+// Words of users, and marks, are words of their own among characters of Japanese.
+func TestLexiconInJapanese(t *testing.T) {
+	lexicon, err := g2p.ParseLexicon([]byte("石川島 kwa\n鴎外猫 =良い猫\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "私は石川島の鴎外猫、[倉庫](/kˈɯɾa/)だ"
+	tokens, err := lang.Find("ja").Read(t.Context(), text, lang.Reading{Lexicons: []*g2p.UserLexicon{lexicon}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, text, tokens)
+	if got, want := sounds(tokens), "βataɕi βa kwa no joi neko, kˈɯɾa da"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"El 3 de mayo de 1998, a las 15:30: 1.234,56 € (¡5 %!)", "l'eau d'aujourd'hui", "perché c'è", "não são às 10h", "नमस्ते १२३", "₹1,50,000 का ५० % 21वीं सदी, आर.के. ज्ञान दु:ख TV 10:30 बजे", "क़ड़ँः्ा\u200dऽॐ", "2024年5月1日，我一个人去了银行；¥3.5亿（50%-60%）……", "中國著名的行長看著頭髮 iPhone15 １２３％", "電話：13800138000 3:2 -5℃", "XIV 1/2 +34 600 123 456", "[a](/b/) <break time=\"1s\"/>"} {
+	for _, s := range []string{"2024年5月1日、私は一人で3本のﾍﾟﾝを〜¥1,200（10%）で買った。", "二〇二四年三百六十五日何百回佐々木々ゝヾ゛ー", "電話03-1234-5678、ＮＨＫのTシャツ1-2-3、10:30〜12:00", "El 3 de mayo de 1998, a las 15:30: 1.234,56 € (¡5 %!)", "l'eau d'aujourd'hui", "perché c'è", "não são às 10h", "नमस्ते १२३", "₹1,50,000 का ५० % 21वीं सदी, आर.के. ज्ञान दु:ख TV 10:30 बजे", "क़ड़ँः्ा\u200dऽॐ", "2024年5月1日，我一个人去了银行；¥3.5亿（50%-60%）……", "中國著名的行長看著頭髮 iPhone15 １２３％", "電話：13800138000 3:2 -5℃", "XIV 1/2 +34 600 123 456", "[a](/b/) <break time=\"1s\"/>"} {
 		for i := range lang.Languages {
 			f.Add(s, uint8(i))
 		}

@@ -84,7 +84,7 @@ func (s *scanner) digits(rest string) {
 	for _, r := range rest[:k] {
 		b.WriteByte(byte('0' + value(r)))
 	}
-	if before, _ := lastRune(s.text[:s.i]); s.han && b.Len() > 2 && unicode.Is(unicode.Latin, before) { // the number of a train
+	if before, _ := lastRune(s.text[:s.i]); s.script != nil && b.Len() > 2 && unicode.Is(unicode.Latin, before) { // the number of a train
 		s.put(s.phoned(b.String()), k)
 	} else {
 		s.put(s.whole(b.String(), false), k)

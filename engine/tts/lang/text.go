@@ -13,7 +13,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"quern/engine/tts/g2p"
-	"quern/engine/tts/lang/mandarin"
 )
 
 // ErrScript is wrapped where a text has letters that its language is not written in.
@@ -57,8 +56,8 @@ const (
 // that the language is not written in, with an error that wraps ErrScript.
 func (l *Language) Read(ctx context.Context, text string, r Reading) ([]g2p.Token, error) {
 	s := scanner{Language: l, Reading: r, text: text, capitals: allCapitals(text)}
-	if l.han {
-		if err := mandarin.Load(); err != nil {
+	if l.script != nil {
+		if err := l.script.load(); err != nil {
 			return nil, err
 		}
 	}
@@ -79,8 +78,8 @@ func (l *Language) Read(ctx context.Context, text string, r Reading) ([]g2p.Toke
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
-	if s.han {
-		if err := s.characters(ctx, r.Marks); err != nil {
+	if s.script != nil {
+		if err := s.cutRuns(ctx, r.Marks); err != nil {
 			return nil, err
 		}
 	}
@@ -162,7 +161,7 @@ func (s *scanner) word(rest string) error {
 	}
 	w := norm.NFC.String(strings.Map(western, typed.Replace(rest[:k])))
 	low := strings.ToLower(w)
-	if s.han {
+	if s.script != nil {
 		s.add(item{Token: g2p.Token{Text: w, Kind: g2p.Word}, english: true}, k)
 		return nil
 	}
@@ -220,14 +219,13 @@ func (s *scanner) foreign(rest string) error {
 		k = len(rest)
 	}
 	return fmt.Errorf("%w: %.40q, at byte %d, is in %s script, and %s is read in %s; leave it out, write it in those letters, or ask for the language it is in",
-		ErrScript, rest[:k], s.i, script, s.Name, s.script())
+		ErrScript, rest[:k], s.i, script, s.Name, s.scripts())
 }
 
-func (l *Language) script() string {
-	for name, table := range unicode.Scripts {
-		if table == l.scriptOf {
-			return name + " and Latin script"
-		}
+// scripts names those that the language is written in.
+func (l *Language) scripts() string {
+	if l.scriptName != "" {
+		return l.scriptName + " and Latin script"
 	}
 	return "Latin script"
 }
@@ -250,7 +248,7 @@ func (l *Language) wordLen(s string) int {
 		case unicode.IsLetter(r) && l.reads(r) && unicode.Is(unicode.Latin, r) == latin, unicode.Is(unicode.M, r) && k > 0:
 		case r == ':' && l.visarga[s[:k]] && unicode.Is(l.scriptOf, firstRune(s[k+n:])):
 		case (r == '\u200c' || r == '\u200d') && k > 0 && l.scriptOf != nil:
-		case (r == '\'' || r == '’') && k > 0 && unicode.IsLetter(firstRune(s[k+n:])) && (l.elides || l.han):
+		case (r == '\'' || r == '’') && k > 0 && unicode.IsLetter(firstRune(s[k+n:])) && (l.elides || l.script != nil):
 		default:
 			return k
 		}
@@ -351,7 +349,7 @@ func (s *scanner) put(words []string, n int) {
 			t.Kind, t.Phonemes = g2p.Punctuation, w
 		} else if w[0] == '!' && len(w) > 1 {
 			t.Text = w[1:]
-			t.spell, t.english = !s.han, s.han && !s.character(firstRune(t.Text))
+			t.spell, t.english = s.script == nil, s.script != nil && !s.character(firstRune(t.Text))
 		}
 		if t.Kind == g2p.Punctuation && len(s.out) > 0 {
 			s.out[len(s.out)-1].Space = false
@@ -401,7 +399,7 @@ func allCapitals(text string) bool {
 
 // punctuation is what marks are in Kokoro's symbols.
 var punctuation = map[rune]string{
-	'.': ".", '!': "!", '?': "?", '…': "…", ':': ":", ';': ";", ',': ",", '—': "—", '–': "—", '―': "—", '“': "“", '”': "”", '«': "“", '»': "”",
+	'.': ".", '!': "!", '?': "?", '…': "…", ':': ":", ';': ";", ',': ",", '—': "—", '–': "—", '―': "—", '〜': "—", '～': "—", '“': "“", '”': "”", '«': "“", '»': "”",
 	'„': "“", '(': "(", ')': ")", '[': "(", ']': ")", '{': "(", '}': ")", '।': ".", '॥': ".",
 	'，': ",", '、': ",", '､': ",", '。': ".", '｡': ".", '．': ".", '！': "!", '？': "?", '：': ":", '；': ";", '（': "(", '）': ")", '［': "(", '］': ")", '｛': "(", '｝': ")", '〔': "(", '〕': ")",
 	'《': "“", '》': "”", '〈': "“", '〉': "”", '「': "“", '」': "”", '『': "“", '』': "”", '【': "“", '】': "”", '〖': "“", '〗': "”", '〝': "“", '〞': "”", '＂': "”",

@@ -1,0 +1,6 @@
+package japanese
+
+import _ "embed"
+
+//go:embed data/japanese.bin
+var packed []byte
