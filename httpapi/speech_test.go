@@ -151,7 +151,7 @@ func TestSpeechErrors(t *testing.T) {
 		{`{"input":"x","voice":"af_bella","response_format":"wav","stream_format":"sse"}`, "invalid_value", "response_format"},
 		{`{"input":"x","voice":"af_bella","model":"stub-embed"}`, "model_not_supported", "model"},
 		{`{"input":"?!","voice":"af_bella","lang_code":"xx"}`, "invalid_value", "lang_code"},
-		{`{"input":"x","voice":"af_bella","language":"ja"}`, "invalid_value", "language"},
+		{`{"input":"x","voice":"af_bella","language":"ko"}`, "invalid_value", "language"},
 		{`{"input":"x","voice":"af_bella","input_type":"html"}`, "invalid_value", "input_type"},
 		{`{"input":"x","voice":"af_bella","lexicon":{"x":"ʘ"}}`, "invalid_value", "lexicon"},
 		{`{"input":"x","voice":"af_bella","lexicon":7}`, "invalid_type", "lexicon"},

@@ -141,9 +141,11 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 			return err
 		}
 	}
-	persist := jetstream.DefaultPersistMode
+	// The leases of a process end with it where the store does too. Nodes of a cluster keep them in files, as
+	// all else: of what is in memory they elect no leader after a loss of power until every one of them is back.
+	persist, leaseStorage := jetstream.DefaultPersistMode, jetstream.FileStorage
 	if s.server != nil {
-		persist = jetstream.AsyncPersistMode
+		persist, leaseStorage = jetstream.AsyncPersistMode, jetstream.MemoryStorage
 	}
 	makers := []func(context.Context) error{
 		bucket(&s.records, jetstream.KeyValueConfig{Bucket: bucketRecords, Description: "files and batches of quern", MaxBytes: -1}),
@@ -169,10 +171,8 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 	}
 	s.passing = []*passing{
 		{name: "KV_" + bucketLeases, make: func(ctx context.Context) error {
-			// In files, as all is: of what nodes keep in memory they elect no leader after a loss of power
-			// until every one of them is back.
 			b, err := s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-				Bucket: bucketLeases, Description: "stewards of batches", TTL: leaseTime, Replicas: o.Replicas})
+				Bucket: bucketLeases, Description: "stewards of batches", TTL: leaseTime, Replicas: o.Replicas, Storage: leaseStorage})
 			if err == nil && s.leases == nil {
 				s.leases = roomy{b, s.room}
 			}

@@ -152,7 +152,7 @@ func TestRefused(t *testing.T) {
 		`<speak><prosody rate="300%">a</prosody></speak>`:                       "300%",
 		`<speak><prosody rate="NaN">a</prosody></speak>`:                        "NaN",
 		`<speak><prosody volume="+40dB">a</prosody></speak>`:                    "+40dB",
-		`<speak xml:lang="ja-JP">a</speak>`:                                     "ja-JP",
+		`<speak xml:lang="ko-KR">a</speak>`:                                     "ko-KR",
 		`<speak foo="1">a</speak>`:                                              "foo",
 		`<speak>a`:                                                              "not closed",
 		`<speak>a</p></speak>`:                                                  "</p>",
