@@ -66,7 +66,6 @@ func (e *exec) adaptedExperts(op graph.AdaptedExperts, s graph.Step) error {
 	}
 	n := op.Up.Shape[0]
 	o.GateChanges, o.UpChanges, o.DownChanges = byExpert(op.GateChanges, n), byExpert(op.UpChanges, n), byExpert(op.DownChanges, n)
-	o.Room = &e.adaptedRoom
 	e.mix(o, n, s)
 	return nil
 }

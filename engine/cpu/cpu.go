@@ -73,8 +73,8 @@ type exec struct {
 	runs   []run     // rows of one sequence
 	n      [2]int    // rows by graph.Lead
 
-	adapted     [2][]matmul.Run // by graph.Lead: rows of one adapter
-	adaptedRoom matmul.AdaptedRoom
+	adapted  [2][]matmul.Run // by graph.Lead: rows of one adapter
+	mixtures matmul.Room
 }
 
 // Memory implements graph.Backend.

@@ -426,8 +426,7 @@ func (e *exec) expertsOptions(op graph.Experts) (o matmul.ExpertsOptions, err er
 func (e *exec) mix(o matmul.ExpertsOptions, n int, s graph.Step) {
 	x, router := s.In[0], s.In[1]
 	info := &e.p.Values[x]
-	// Layers take turns, so those of one shape could share scratch; a mixture's
-	// scratch is small beside its weights.
+	o.Room = &e.mixtures
 	m := matmul.NewExperts(o, n, info.Shape[0])
 	e.steps = append(e.steps, func() {
 		m.Run(e.b.pool, e.floats(s.Out), e.floats(x), e.floats(router), e.rows(x), e.adapted[info.Lead])

@@ -206,13 +206,33 @@ func Heads(m model.LM) (*graph.Program, error) {
 	return b.Compile(p.Project(b, b.Features(m.Config().Hidden)))
 }
 
-// buffers is the memory of a Program's values.
+// buffers is the memory of a Program's values, and of what its mixtures of experts work in by turns.
 func buffers(p *graph.Program) int64 {
-	var n int64
+	var n, most int64
 	for _, b := range p.Buffers {
 		n += 4 * int64(b)
 	}
-	return n
+	for _, s := range p.Steps {
+		switch op := s.Op.(type) {
+		case graph.Experts:
+			most = max(most, mixture(p, op))
+		case graph.AdaptedExperts:
+			most = max(most, mixture(p, op.Experts))
+		}
+	}
+	return n + most
+}
+
+// mixture is what experts work in: for each row at each of its experts what these take in and what
+// comes out of every stack.
+func mixture(p *graph.Program, op graph.Experts) int64 {
+	in, ff, out := op.Up.Shape[2], op.Up.Shape[1], op.Down.Shape[1]
+	floats := ff + out
+	if op.Gate != nil {
+		floats += ff
+	}
+	acts := quant.ActBytes(op.Up.Type.Layout().With, in) + quant.ActBytes(op.Down.Type.Layout().With, ff)
+	return int64(p.Rows*op.Used) * int64(acts+4*floats)
 }
 
 // Fits refuses a model that a machine with limit bytes cannot hold even alone,

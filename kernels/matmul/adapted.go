@@ -6,28 +6,17 @@ import "quern/kernels/threads"
 // as its adapter says, each by itself, so that slots are to LowRank what rows are elsewhere.
 type adaptedSlots struct {
 	gate, up, down *LowRank // nil without changes
-	*AdaptedRoom
+	*adaptedRoom
 	any bool // of the run in progress: some row has an adapter
-}
-
-// An AdaptedRoom is what mixtures with changes work in. Those that take turns may share one.
-type AdaptedRoom struct {
-	change []int32   // (slots) of the lists of changes, -1 for none
-	runs   []Run     // slots of one change
-	x      []float32 // (slots, in) what gate and up take in
-	low    []float32 // (slots, rank)
 }
 
 // newAdaptedSlots is nil if nothing changes.
 func newAdaptedSlots(e *Experts) *adaptedSlots {
-	o, slots := &e.o, len(e.slot)
+	o, slots := &e.o, e.rows*e.o.Used
 	if len(o.GateChanges)+len(o.UpChanges)+len(o.DownChanges) == 0 {
 		return nil
 	}
-	a := &adaptedSlots{AdaptedRoom: o.Room}
-	if a.AdaptedRoom == nil {
-		a.AdaptedRoom = new(AdaptedRoom)
-	}
+	a := &adaptedSlots{adaptedRoom: &e.Room.adapted}
 	rank := 0
 	of := func(s *Stack, changes []Change) *LowRank {
 		if len(changes) == 0 {
@@ -38,14 +27,13 @@ func newAdaptedSlots(e *Experts) *adaptedSlots {
 		return l
 	}
 	a.gate, a.up, a.down = of(&o.Gate, o.GateChanges), of(&o.Up, o.UpChanges), of(&o.Down, o.DownChanges)
-	if len(a.change) < slots {
-		a.change, a.runs = make([]int32, slots), make([]Run, 0, slots)
+	grow(&a.change, slots)
+	if cap(a.runs) < slots {
+		a.runs = make([]Run, 0, slots)
 	}
-	if len(a.low) < slots*rank {
-		a.low = make([]float32, slots*rank)
-	}
-	if n := slots * o.Up.In; (a.gate != nil || a.up != nil) && len(a.x) < n {
-		a.x = make([]float32, n)
+	grow(&a.low, slots*rank)
+	if a.gate != nil || a.up != nil {
+		grow(&a.in, slots*o.Up.In)
 	}
 	return a
 }
@@ -84,17 +72,17 @@ func (a *adaptedSlots) find(e *Experts, adapters []Run) bool {
 // keep notes what slot s takes in, if its change wants that.
 func (a *adaptedSlots) keep(s int, x []float32) {
 	if a != nil && a.any && a.change[s] >= 0 && (a.gate != nil || a.up != nil) {
-		copy(a.x[s*len(x):], x)
+		copy(a.in[s*len(x):], x)
 	}
 }
 
 // project adds to what gate and up make of the slots.
 func (a *adaptedSlots) project(p *threads.Pool, e *Experts) {
 	if a.gate != nil {
-		a.gate.Run(p, e.g, a.x, a.low, a.runs)
+		a.gate.Run(p, e.g, a.in, a.low, a.runs)
 	}
 	if a.up != nil {
-		a.up.Run(p, e.u, a.x, a.low, a.runs)
+		a.up.Run(p, e.u, a.in, a.low, a.runs)
 	}
 }
 

@@ -48,7 +48,8 @@ type ExpertsOptions struct {
 	// What adapters add to the products of a stack of n experts: that of adapter a and
 	// expert x is the change a·n + x. Each may be nil.
 	GateChanges, UpChanges, DownChanges []Change
-	Room                                *AdaptedRoom // for these; nil for one of its own
+
+	Room *Room // what it works in; nil for one of its own
 }
 
 // Experts computes a mixture of experts straight from the stacked weights: each
@@ -63,20 +64,11 @@ type Experts struct {
 	o       ExpertsOptions
 	n, rows int // experts, the most rows of a run
 
-	// A slot is a row at one of its experts; the slots of an expert are consecutive.
-	chosen []int32   // (rows, used) experts of a row, likeliest first
-	weight []float32 // (rows, used)
-	slot   []int32   // (rows, used)
-	scores []float32 // (rows, experts) by which experts are chosen
-	scaled []float32 // (rows, in) of Routing.OnInput, or nil
-	active []int32   // experts that have rows
-	start  []int32   // (experts+1) first slot of each
+	*Room
 
 	inputs [2]slotActs // for Up, and for Gate where its type takes another type of activations
 	gate   *slotActs   // one of inputs
 	hidden slotActs
-	g, u   []float32 // (slots, ff)
-	y      []float32 // (slots, out)
 
 	adapted *adaptedSlots // nil without changes
 
@@ -101,10 +93,11 @@ type slotActs struct {
 	split  *dot.Split // the same rows split, where dot.Splits holds, or nil
 }
 
-func newSlotActs(s *Stack, slots int) slotActs {
+// newSlotActs are those of s, which will lie in room.
+func newSlotActs(s *Stack, slots int, room *[]byte) slotActs {
 	a := slotActs{with: s.Type.Layout().With}
 	a.stride = quant.ActBytes(a.with, s.In)
-	a.bytes = make([]byte, slots*a.stride)
+	grow(room, slots*a.stride)
 	return a
 }
 
@@ -127,27 +120,18 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 		panic(fmt.Sprintf("matmul: %d of %d experts, gate %d×%d, up %d×%d, down %d×%d, for %d rows",
 			o.Used, n, o.Gate.Out, o.Gate.In, o.Up.Out, o.Up.In, o.Down.Out, o.Down.In, rows))
 	}
+	r := o.Room
+	if r == nil {
+		r = new(Room)
+	}
 	slots := rows * o.Used
-	e := &Experts{
-		o: o, n: n, rows: rows,
-		chosen: make([]int32, slots), weight: make([]float32, slots), slot: make([]int32, slots),
-		active: make([]int32, 0, n), start: make([]int32, n+1),
-		hidden: newSlotActs(&o.Down, slots),
-		u:      make([]float32, slots*o.Up.Out),
-		y:      make([]float32, slots*o.Down.Out),
-	}
-	if o.OnInput {
-		e.scaled = make([]float32, rows*o.Up.In)
-	}
-	e.scores = make([]float32, rows*n)
-	e.inputs[0] = newSlotActs(&o.Up, slots)
+	r.reserve(&o, n, rows)
+	e := &Experts{o: o, n: n, rows: rows, Room: r, hidden: newSlotActs(&o.Down, slots, &r.acts[2])}
+	e.inputs[0] = newSlotActs(&o.Up, slots, &r.acts[0])
 	e.gate = &e.inputs[0]
-	if gated {
-		e.g = make([]float32, slots*o.Gate.Out)
-		if o.Gate.Type.Layout().With != e.gate.with {
-			e.inputs[1] = newSlotActs(&o.Gate, slots)
-			e.gate = &e.inputs[1]
-		}
+	if gated && o.Gate.Type.Layout().With != e.gate.with {
+		e.inputs[1] = newSlotActs(&o.Gate, slots, &r.acts[1])
+		e.gate = &e.inputs[1]
 	}
 	e.adapted = newAdaptedSlots(e)
 	e.choose.F, e.collect.F = e.chooseChunk, e.collectChunk
@@ -167,6 +151,7 @@ func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int, adapt
 		return
 	}
 	e.dst, e.x, e.router, e.count = dst, x, router, rows
+	e.inputs[0].bytes, e.inputs[1].bytes, e.hidden.bytes = e.acts[0], e.acts[1], e.acts[2]
 	byRow := func(rows, width int, r *threads.Region) {
 		e.grain = max(1, 8<<10/width)
 		p.Run((rows+e.grain-1)/e.grain, r)
@@ -177,7 +162,7 @@ func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int, adapt
 	adapted := e.adapted.find(e, adapters)
 	byRow(rows, e.o.Up.In*e.o.Used, &e.collect)
 	e.split(p, &e.inputs[0], &e.o.Up)
-	if e.g != nil {
+	if e.gated() {
 		e.split(p, e.gate, &e.o.Gate)
 	}
 	e.cut(p, &e.o.Up)
@@ -199,10 +184,12 @@ func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int, adapt
 	e.dst, e.x, e.router = nil, nil, nil
 }
 
+func (e *Experts) gated() bool { return e.o.Gate.Out > 0 }
+
 // sort numbers the slots: every chosen expert of every row has one, ordered by expert.
 func (e *Experts) sort() {
 	chosen := e.chosen[:e.count*e.o.Used]
-	clear(e.start)
+	clear(e.start[:e.n+1])
 	for _, x := range chosen {
 		e.start[x+1]++
 	}
@@ -334,7 +321,7 @@ func (e *Experts) multiply(dst []float32, s *Stack, a *slotActs, c int) {
 }
 
 func (e *Experts) projectChunk(_, c int) {
-	if e.g != nil {
+	if e.gated() {
 		e.multiply(e.g, &e.o.Gate, e.gate, c)
 	}
 	e.multiply(e.u, &e.o.Up, &e.inputs[0], c)
@@ -344,7 +331,7 @@ func (e *Experts) activateChunk(_, c int) {
 	n := e.o.Up.Out
 	for s := c * e.grain; s < min((c+1)*e.grain, e.count*e.o.Used); s++ {
 		u := e.u[s*n : (s+1)*n]
-		if e.g != nil {
+		if e.gated() {
 			e.o.Act(u, e.g[s*n:(s+1)*n], u)
 		} else {
 			e.o.Act(u, u, nil)
