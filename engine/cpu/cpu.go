@@ -42,18 +42,19 @@ func (b *Backend) Close() error {
 
 // An exec is a Program with its buffers and its steps bound to kernels.
 type exec struct {
-	b       *Backend
-	p       *graph.Program
-	buffers [][]float32
-	steps   []func()
-	results [][]float32
-	acts    acts
-	taken   threads.Region // of Batch.Take
-	tables  []*ropeTable
-	vectors map[*weights.Tensor][]float32
-	limits  graph.Limits
-	copied  map[matrix]*copied // of the Backend's copies
-	ends    []int32            // (rows) length of each row's sequence; nil unless a row looks ahead
+	b        *Backend
+	p        *graph.Program
+	buffers  [][]float32
+	steps    []func()
+	results  [][]float32
+	acts     acts
+	products *products      // that a next step may join; nil unless the last one is of them
+	taken    threads.Region // of Batch.Take
+	tables   []*ropeTable
+	vectors  map[*weights.Tensor][]float32
+	limits   graph.Limits
+	copied   map[matrix]*copied // of the Backend's copies
+	ends     []int32            // (rows) length of each row's sequence; nil unless a row looks ahead
 
 	batched map[[3]int]*attention.BatchAttention // by heads, key heads and their width
 	queries []attention.Query                    // (rows) of the attention at work

@@ -80,6 +80,9 @@ func (e *exec) bind(s graph.Step) error {
 	if !ok {
 		return fmt.Errorf("cpu: no kernel for %T", s.Op)
 	}
+	if !graph.Projects(s.Op) {
+		e.products = nil
+	}
 	return r.bind(e, s.Op, s)
 }
 
@@ -180,8 +183,8 @@ func (e *exec) take(_ graph.Take, s graph.Step) error {
 }
 
 // acts is the scratch that activations are quantised to, one per type. It
-// remembers the value it holds, so that the projections of one value (query,
-// key and value; gate and up) quantise it once.
+// remembers the value it holds, so that projections of one value by matrices of
+// several types, or with others' steps between them, quantise it once.
 type acts struct {
 	x32, x256 act
 }
@@ -212,10 +215,15 @@ func (e *exec) linear(op graph.Linear, s graph.Step) error {
 		m.UseInterleaved(k.data)
 	}
 	x, with := s.In[0], m.With()
+	if g := e.products; g != nil && g.x == x && g.group.Takes(m) {
+		g.add(m, s.Out)
+		return nil
+	}
+	g := &products{x: x}
+	g.add(m, s.Out)
+	e.products = g
 	if with == quant.F32 {
-		e.steps = append(e.steps, func() {
-			m.Run(e.b.pool, e.floats(s.Out), quant.Floats(e.floats(x)), 4*in, e.rows(x))
-		})
+		e.steps = append(e.steps, func() { g.run(e, quant.Floats(e.floats(x)), 4*in) })
 		return nil
 	}
 	a := e.acts.of(with)
@@ -229,10 +237,29 @@ func (e *exec) linear(op graph.Linear, s graph.Step) error {
 			quant.Quantize(a.bytes[r0*stride:r1*stride], with, e.floats(x)[r0*in:r1*in], in)
 		})
 	}
-	e.steps = append(e.steps, func() {
-		m.Run(e.b.pool, e.floats(s.Out), a.bytes, stride, e.rows(x))
-	})
+	e.steps = append(e.steps, func() { g.run(e, a.bytes, stride) })
 	return nil
+}
+
+// products are those of one value whose steps follow each other (query, key and value; gate
+// and up): one step here, at that of the first.
+type products struct {
+	group matmul.Group
+	x     int   // value
+	out   []int // values
+	dst   [][]float32
+}
+
+func (g *products) add(m *matmul.MatMul, out int) {
+	g.group.Add(m)
+	g.out, g.dst = append(g.out, out), append(g.dst, nil)
+}
+
+func (g *products) run(e *exec, x []byte, stride int) {
+	for i, v := range g.out {
+		g.dst[i] = e.floats(v)
+	}
+	g.group.Run(e.b.pool, g.dst, x, stride, e.rows(g.x))
 }
 
 // A ropeTable holds the rotations of the positions of a batch's rows, or of its wanted

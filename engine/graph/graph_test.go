@@ -88,6 +88,35 @@ func record(b *Builder, attention bool) Value {
 	return b.Linear(b.Take(x, b.Wanted()), matrix("out", vocab, hidden), nil)
 }
 
+// TestGather: projections of one value are neighbours, whatever was recorded between them, but for an
+// encoder's.
+func TestGather(t *testing.T) {
+	for _, encodes := range []bool{false, true} {
+		b := NewBuilder(6, 2)
+		var h Value
+		if encodes {
+			h = b.Conv1D(b.Features(8), Conv1D{Weight: matrix("conv", 8, 8, 3), Bias: matrix("convb", 8, 1), Steps: 1, Stride: 1})
+		} else {
+			h = b.RMSNorm(b.Embed(b.Tokens(), matrix("embed", 20, 8)), matrix("norm", 8), 1e-5)
+		}
+		sum := b.Activate(b.Linear(h, matrix("q", 8, 8), nil), GELU)
+		for _, name := range []string{"k", "v"} {
+			sum = b.Add(sum, b.Activate(b.Linear(h, matrix(name, 8, 8), nil), GELU))
+		}
+		p, err := b.Compile(b.Linear(sum, matrix("o", 8, 8), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, s := range p.Steps {
+			names = append(names, strings.Fields(opName(s.Op) + " -")[1])
+		}
+		if got := strings.Contains(strings.Join(names, " "), "q k v"); got == encodes {
+			t.Errorf("steps of %v; encodes: %v", names, encodes)
+		}
+	}
+}
+
 func TestProgram(t *testing.T) {
 	b := NewBuilder(6, 2)
 	p, err := b.Compile(record(b, true))

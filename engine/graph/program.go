@@ -101,9 +101,49 @@ func (b *Builder) Compile(results ...Value) (*Program, error) {
 	for _, r := range results {
 		p.Results = append(p.Results, value[r.n])
 	}
+	p.gather()
 	p.assign()
 	b.compiled = true
 	return p, nil
+}
+
+// gather moves every projection behind the first one of the same value, so that backends may
+// run them together. Those of an encoder's result stay where they are: a decoder has some in
+// every layer, whose results would all be there at once.
+func (p *Program) gather() {
+	if p.Encodes() {
+		return
+	}
+	first := make(map[int]int) // value → step that projects it first
+	type placed struct {
+		Step
+		at int
+	}
+	list := make([]placed, len(p.Steps))
+	for i, s := range p.Steps {
+		list[i] = placed{s, i}
+		if !Projects(s.Op) {
+			continue
+		}
+		if at, ok := first[s.In[0]]; ok {
+			list[i].at = at
+		} else {
+			first[s.In[0]] = i
+		}
+	}
+	slices.SortStableFunc(list, func(a, b placed) int { return a.at - b.at })
+	for i, s := range list {
+		p.Steps[i] = s.Step
+	}
+}
+
+// Projects reports whether op multiplies a value with a matrix, and reads nothing else.
+func Projects(op Op) bool {
+	switch op.(type) {
+	case Linear, AdaptedLinear:
+		return true
+	}
+	return false
 }
 
 // assign gives every computed value a buffer: the smallest free one that

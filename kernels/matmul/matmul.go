@@ -23,15 +23,9 @@ type MatMul struct {
 	interleaved []byte // the first sixteens rows as dot.Interleave wrote them, or nil
 	sixteens    int
 
-	// The call in progress.
-	dst     []float32
-	x       []byte
-	xStride int
-	batch   int
-	split   *dot.Split // x split, where dot.Splits holds, or nil
-	rows    int        // weight rows a chunk takes
-	region  threads.Region
-	fill    threads.Region // makes split
+	dst   []float32 // of the call in progress
+	rows  int       // weight rows a chunk of it takes
+	alone Group     // of this one
 }
 
 // NewMatMul prepares x · Wᵀ + bias for w, a matrix (out, in) of type t. bias
@@ -42,8 +36,7 @@ func NewMatMul(t quant.Type, w []byte, out, in int, bias []float32) *MatMul {
 		panic(fmt.Sprintf("matmul: a %d×%d matrix of %v in %d bytes with %d biases", out, in, t, len(w), len(bias)))
 	}
 	m := &MatMul{w: w, typ: t, out: out, in: in, row: row, bias: bias}
-	m.region.F = m.chunk
-	m.fill.F = func(_, i int) { m.split.Fill(i, m.x, m.xStride) }
+	m.alone.Add(m)
 	return m
 }
 
@@ -112,50 +105,43 @@ func splitRows(bytes, share, batch int) int {
 // Run writes batch rows of out floats to dst. Activation row b is at b·xStride
 // of x, quantised as With says.
 func (m *MatMul) Run(p *threads.Pool, dst []float32, x []byte, xStride, batch int) {
-	if len(dst) != batch*m.out {
-		panic(fmt.Sprintf("matmul: %d×%d result in %d floats", batch, m.out, len(dst)))
-	}
-	if batch == 0 {
-		return
-	}
-	share := (m.out + p.Workers() - 1) / p.Workers()
-	m.rows = chunkRows(m.row, share, batch)
-	if m.interleaved != nil {
-		m.rows = (m.rows + dot.Sixteen - 1) / dot.Sixteen * dot.Sixteen
-	}
-	m.dst, m.x, m.xStride, m.batch = dst, x, xStride, batch
-	if dot.Splits(m.typ) {
-		m.rows = splitRows(m.row, share, batch)
-		m.split = dot.NewSplit(m.in, batch)
-		p.Run(m.split.Fills(), &m.fill)
-	}
-	p.Run((m.out+m.rows-1)/m.rows, &m.region)
-	m.dst, m.x = nil, nil
-	if m.split != nil {
-		m.split.Free()
-		m.split = nil
-	}
+	m.alone.Run(p, [][]float32{dst}, x, xStride, batch)
 }
 
-func (m *MatMul) chunk(_, c int) {
+// cut sets the number of weight rows in a chunk and returns that of chunks.
+func (m *MatMul) cut(workers, batch int) int {
+	share := (m.out + workers - 1) / workers
+	switch {
+	case dot.Splits(m.typ):
+		m.rows = splitRows(m.row, share, batch)
+	case m.interleaved != nil:
+		m.rows = (chunkRows(m.row, share, batch) + dot.Sixteen - 1) / dot.Sixteen * dot.Sixteen
+	default:
+		m.rows = chunkRows(m.row, share, batch)
+	}
+	return (m.out + m.rows - 1) / m.rows
+}
+
+// chunk computes the columns of chunk c for the activations of g.
+func (m *MatMul) chunk(g *Group, c int) {
 	r0 := c * m.rows
 	r1 := min(r0+m.rows, m.out)
-	if m.split != nil {
-		dot.SplitRows(m.typ, m.dst[r0:], m.out, m.w[r0*m.row:r1*m.row], r1-r0, m.in, *m.split, m.x, m.xStride)
+	if dot.Splits(m.typ) {
+		dot.SplitRows(m.typ, m.dst[r0:], m.out, m.w[r0*m.row:r1*m.row], r1-r0, m.in, *g.split, g.x, g.xStride)
 	} else {
 		at := r0
 		if end := min(r1, m.sixteens); at < end {
-			dot.InterleavedRows(m.typ, m.dst[at:], m.out, m.interleaved[at*m.row:], end-at, m.in, m.x, m.xStride, m.batch)
+			dot.InterleavedRows(m.typ, m.dst[at:], m.out, m.interleaved[at*m.row:], end-at, m.in, g.x, g.xStride, g.batch)
 			at = end
 		}
 		if at < r1 {
-			dot.Rows(m.typ, m.dst[at:], m.out, m.w[at*m.row:r1*m.row], r1-at, m.in, m.x, m.xStride, m.batch)
+			dot.Rows(m.typ, m.dst[at:], m.out, m.w[at*m.row:r1*m.row], r1-at, m.in, g.x, g.xStride, g.batch)
 		}
 	}
 	if m.bias == nil {
 		return
 	}
-	for b := range m.batch {
+	for b := range g.batch {
 		row := m.dst[b*m.out+r0 : b*m.out+r1]
 		for i, v := range m.bias[r0:r1] {
 			row[i] += v
