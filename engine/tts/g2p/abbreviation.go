@@ -13,6 +13,7 @@ const (
 	counted                            // before a number
 	street                             // behind a name
 	state                              // behind a comma
+	ofWhat                             // behind "of"
 	anywhere                           // where a full stop follows
 )
 
@@ -26,13 +27,14 @@ var abbreviations = func() map[string][]abbreviation {
 	out := map[string][]abbreviation{}
 	for kind, list := range [...]string{
 		beforeName: `mr Mister, mrs Missus, ms Miz, dr Doctor, prof Professor, st Saint, gen General, sen Senator, rep Representative, gov Governor, capt Captain, lt Lieutenant, col Colonel,
-			sgt Sergeant, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
+			sgt Sergeant, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, asst Assistant, mgr Manager, asso Associate, secy Secretary, treas Treasurer, cmdt Commandant, brig Brigadier, cdr Commander, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
 		counted: `p page, pp pages, no number, nos numbers, vol volume, vols volumes, ch chapter, chap chapter, fig figure, figs figures, eq equation, eqs equations, sec section, secs sections, art article,
-			ext extension, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines,
-			gen Genesis, exod Exodus, ps Psalm, prov Proverbs, isa Isaiah, matt Matthew, rom Romans, cor Corinthians, gal Galatians, eph Ephesians, phil Philippians, heb Hebrews, rev Revelation`,
-		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, cir Circle`,
+			ext extension, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines, fl floor, pt part, pts parts, para paragraph, paras paragraphs, bk book, bks books, ser series, rm Room, flt flight,
+			gen Genesis, exod Exodus, lev Leviticus, deut Deuteronomy, josh Joshua, judg Judges, sam Samuel, kgs Kings, chr Chronicles, chron Chronicles, neh Nehemiah, eccl Ecclesiastes, jer Jeremiah, ezek Ezekiel, dan Daniel, zech Zechariah, mal Malachi, thess Thessalonians, tim Timothy, jas James, pet Peter, ps Psalm, prov Proverbs, isa Isaiah, matt Matthew, rom Romans, cor Corinthians, gal Galatians, eph Ephesians, phil Philippians, heb Hebrews, rev Revelation`,
+		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, terr Terrace, cir Circle, cres Crescent, expy Expressway, fwy Freeway, tpke Turnpike, hts Heights, plz Plaza, trl Trail, bldg Building, aly Alley, bch Beach`,
+		ofWhat: `ed Education, agric Agriculture, sci Science, tech Technology, econ Economics, med Medicine, comm Commerce`,
 		anywhere: `jr Junior, sr Senior, esq Esquire, etc et cetera, vs versus, approx approximately, dept department, inc Incorporated, ltd Limited, corp Corporation, co Company, bros Brothers, assn Association,
-			univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors,
+			univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors, asst Assistant, mgr Manager, intl International, natl National, acct account, amt amount, qty quantity, hosp Hospital, inst Institute, assoc Association, bldg Building, mtn Mountain, mts Mountains, dist District, div Division, exec Executive, min minimum,
 			jan January, feb February, mar March, apr April, jun June, jul July, aug August, sept September, sep September, oct October, nov November, dec December,
 			mon Monday, tue Tuesday, tues Tuesday, wed Wednesday, thu Thursday, thur Thursday, thurs Thursday, fri Friday, sat Saturday, sun Sunday, e.g for example, i.e that is, a.k.a also known as, p.s P S`,
 		state: `ala Alabama, ariz Arizona, ark Arkansas, calif California, colo Colorado, conn Connecticut, del Delaware, fla Florida, ga Georgia, ill Illinois, ind Indiana, kan Kansas, ky Kentucky, la Louisiana,
@@ -47,11 +49,11 @@ var abbreviations = func() map[string][]abbreviation {
 }()
 
 // unstopped are abbreviations said in full without a full stop too.
-var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "Attn": "attention"}
+var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "Attn": "attention", "Ctrl": "control", "Cmd": "command"}
 
 // words that may also be said as they stand, with a small letter: not at a
 // sentence's end.
-var ordinary = set(`no sun sat mar wed mon fri sec art app max min c v l p est ed co al sen gen col rep mt ft hon rev ill mass miss wash ore ind pa ma la mo del fig par op pres temp jan jun adm det`)
+var ordinary = set(`no sun sat mar wed mon fri sec art app max min c v l p est ed co al sen gen col rep mt ft hon rev ill mass miss wash ore ind pa ma la mo del fig par op pres temp jan jun adm det min inst exec div dist`)
 
 // starters begin sentences, so that a capital behind a stop is no name.
 var starters = set(`the it he she we they i this that these those a an in on at but and so then there when if as my your his her our their what who how why where is was are do does did no yes you`)
@@ -87,6 +89,10 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		s.put([]string{"versus"}, k+1) // Roe v. Wade
 		return true
 	}
+	if full := s.counts(w, next); full != "" {
+		s.put([]string{full}, k+1)
+		return true
+	}
 	for _, a := range abbreviations[strings.ToLower(w)] {
 		stop := upper || next == ""
 		switch a.kind {
@@ -96,8 +102,11 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = false
 		case counted:
-			if roman := next[:wordLen(next)]; !digit && !(upper && len(w) > 1 && romanNumber(roman) > 0) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) || len(w) == 1 && !small {
+			if roman := next[:wordLen(next)]; !digit && !(upper && len(w) > 1 && romanNumber(roman) > 0 && !(roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of "))) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) || len(w) == 1 && !small {
 				continue
+			}
+			if scripture[strings.ToLower(a.full)] && (small || people[strings.ToLower(w)] && !verse().MatchString(next) && !nths[s.lastWord()]) {
+				continue // I met Tim. 5 others came.
 			}
 			stop = false
 		case street:
@@ -110,7 +119,14 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 				continue
 			}
 			stop = upper && starters[strings.ToLower(next[:wordLen(next)])] || next == ""
+		case ofWhat:
+			if small || s.lastWord() != "of" {
+				continue
+			}
 		case anywhere:
+			if small && (w == "min" || w == "max") && unicode.IsLower(first) && !perWords[s.lastWord()] {
+				break // the min. wage
+			}
 			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
 				continue
 			}
@@ -128,6 +144,41 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	return false
 }
 
+// people are names of people as well as books, nths what stands before the second of several.
+var (
+	people = set("sam tim dan matt phil josh jas jer mal gal")
+	nths   = set("first second third")
+	verse  = lazy(`^\d{1,3}:\d`)
+)
+
+// perWords are words behind which min. is a minute; numberedThings have numbers.
+var (
+	perWords       = set("a per each one every")
+	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot id")
+	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "edn": "edition", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
+)
+
+// counts reads abbreviations behind numbers, 5th c. and 2 c. of flour, and the no. of phone no.
+func (s *scanner) counts(w, next string) string {
+	first := firstRune(next)
+	switch full := behindOrdinals[strings.ToLower(w)]; {
+	case full != "" && s.afterOrdinal():
+		return full
+	case w == "no" && numberedThings[s.lastWord()]:
+		return "number"
+	case w == "c" && unicode.IsLower(first):
+		amount := s.lastSource()
+		if r := firstRune(amount); !unicode.IsNumber(r) || strings.HasSuffix(amount, "s") {
+			return ""
+		}
+		if amount == "1" || amount[0] >= 0x80 || len(amount) == 3 && amount[1] == '/' {
+			return "cup"
+		}
+		return "cups"
+	}
+	return ""
+}
+
 func (s *scanner) unstopped(w string, k int, after string) bool {
 	switch {
 	case w == "w" && strings.HasPrefix(after, "/"):
@@ -142,6 +193,10 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 			return true
 		}
 		return false
+	case w == "c" && strings.HasPrefix(after, "/o ") && !joins(s.before()):
+		s.put([]string{"care", "of"}, k+2)
+		s.space()
+		return true
 	case w == "v" && s.afterName() && strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])):
 		s.put([]string{"versus"}, k)
 		return true
@@ -149,7 +204,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		s.put([]string{"Drive"}, k)
 		return true
 	}
-	if d := compass[w]; d != "" && (streetEnds[s.lastWord()] || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
+	if d := compass[w]; d != "" && (streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " ")) || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
 		s.put([]string{d}, k)
 		return true
 	}

@@ -8,7 +8,25 @@ import (
 // Fractions, ratios, powers and the signs between numbers.
 var arithmetic = []pattern{
 	{re(`24/7`), func(m []string, s *scanner) []string { return []string{"twenty", "four", "seven"} }},
-	{re(`50[-–/]50`), func(m []string, s *scanner) []string { return []string{"fifty", "fifty"} }},
+	// 50/50, an 80/20 rule, 20/20 vision; 6/8 time
+	{re(`(\d{1,2})([-–/])(\d{1,2})`), func(m []string, s *scanner) []string {
+		a, b := atoi(m[1]), atoi(m[3])
+		pair := a == b && a > 10 || m[2] == "/" && (a+b == 100 && a%5 == 0 || metered[s.nextWord()] && b&(b-1) == 0)
+		switch {
+		case m[1][0] == '0' || m[3][0] == '0':
+			return nil
+		case !pair && a == b && m[2] == "/":
+			return join(cardinal(m[1], s.accent), []string{"out", "of"}, cardinal(m[3], s.accent)) // 10/10
+		case !pair:
+			return nil
+		}
+		return join(cardinal(m[1], s.accent), cardinal(m[3], s.accent))
+	}},
+	// 1 Cor. 13
+	{re(`([123])\s(?:Sam|Kgs|Kings|Chr|Chron|Cor|Thess|Tim|Pet|John|Samuel|Chronicles|Corinthians|Thessalonians|Timothy|Peter)\.?\s\d`), func(m []string, s *scanner) []string {
+		s.matchEnd = s.i + 1
+		return ordinal(cardinal(m[1], s.accent))
+	}},
 	{re(`(\d)/(\d{1,2})(?:rds|ths)`), func(m []string, s *scanner) []string { return fraction("", m[1], m[2], s.accent) }},
 	// 9.8/10
 	{re(`(\d+\.\d+)/(\d{1,4})`), func(m []string, s *scanner) []string {
@@ -22,9 +40,9 @@ var arithmetic = []pattern{
 		return join(fraction(m[1], n, d, s.accent), s.unitAfter(m[1] == ""))
 	}},
 	// 3:1
-	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
+	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
 		if scripture[s.lastWord()] && m[3] == "" {
-			return join(decimal(m[1], s.accent), decimal(m[2], s.accent)) // Luke 2:1
+			return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent)) // Luke 2:1, Psalm 119:105
 		}
 		out := join(decimal(m[1], s.accent), []string{"to"}, decimal(m[2], s.accent))
 		if m[3] != "" {
@@ -38,8 +56,11 @@ var arithmetic = []pattern{
 	}},
 }
 
+// metered are words before which 6/8 is a bar of music.
+var metered = set("time meter metre signature")
+
 // scripture are books whose chapters and verses stand before and behind a colon.
-var scripture = set(`genesis exodus leviticus deuteronomy joshua psalm psalms proverbs ecclesiastes isaiah jeremiah ezekiel daniel matthew mark luke john acts romans corinthians galatians ephesians philippians colossians
+var scripture = set(`genesis exodus leviticus deuteronomy joshua judges ruth samuel kings chronicles ezra nehemiah job psalm psalms proverbs ecclesiastes isaiah jeremiah ezekiel daniel hosea joel amos micah zechariah malachi matthew mark luke john acts romans corinthians galatians ephesians philippians colossians
 	thessalonians timothy titus hebrews james peter jude revelation sura surah`)
 
 var vulgar = map[rune]string{'½': "1/2", '⅓': "1/3", '⅔': "2/3", '¼': "1/4", '¾': "3/4", '⅕': "1/5", '⅖': "2/5", '⅗': "3/5", '⅘': "4/5", '⅙': "1/6", '⅚': "5/6", '⅛': "1/8", '⅜': "3/8", '⅝': "5/8", '⅞': "7/8"}

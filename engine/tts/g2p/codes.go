@@ -1,10 +1,14 @@
 package g2p
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Strings of digits that are no quantities: telephone numbers, ISBNs, addresses
 // of machines, versions, serial numbers.
 var codes = []pattern{
+	hardware,
 	// +44 20 7946 0958, +1 (555) 123-4567
 	{re(`\+(\d{1,3})((?:[ .-]?\(?\d{1,5}\)?){1,6})`), func(m []string, s *scanner) []string {
 		if n := len(digitsOf(m[0])); n < 7 || n > 15 {
@@ -19,6 +23,14 @@ var codes = []pattern{
 			area = cardinal(m[2], US)
 		}
 		return join([]string{"one"}, area, []string{","}, digits(m[3]), []string{","}, digits(m[4]))
+	}},
+	// 1-800-FLOWERS
+	{re(`1-(\d{3})-([A-Z][A-Z-]{2,11})`), func(m []string, s *scanner) []string {
+		area := digits(m[1])
+		if strings.HasSuffix(m[1], "00") {
+			area = cardinal(m[1], US)
+		}
+		return join([]string{"one"}, area, []string{","}, strings.Split(strings.ToLower(m[2]), "-"))
 	}},
 	// (555) 123-4567, 020 7946 0958
 	{re(`(\d{3}) (\d{3}) (\d{4})`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
@@ -47,12 +59,23 @@ var codes = []pattern{
 		return out
 	}},
 	dotted, version,
+	// 1080p
+	{re(`(240|360|480|720|1080|1440|2160)([pi])`), func(m []string, s *scanner) []string {
+		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
+	}},
+	// F-22s, two 747s
+	{re(`(\d{2,3})s`), func(m []string, s *scanner) []string {
+		if !s.hyphened() && (len(m[1]) < 3 || m[1][2] == '0') {
+			return nil
+		}
+		return plural(inPairs(m[1], s.accent))
+	}},
 	{re(`(40[13])\(([bk])\)`), func(m []string, s *scanner) []string {
 		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
 	}},
-	// #2024-117
+	// #2024-117, Boeing 737-800
 	{re(`(\d{2,4})-(\d{2,4})`), func(m []string, s *scanner) []string {
-		if s.lastWord() != "number" {
+		if w := s.lastWord(); w != "number" && w != "boeing" && w != "airbus" && w != "mcdonnell" && w != "embraer" {
 			return nil
 		}
 		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
@@ -63,11 +86,13 @@ var codes = []pattern{
 		switch {
 		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && s.wordBack(3) == "text":
 			return digits(m[0])
+		case emergencies[m[0]] && emergencyWords[s.nextWord()], w == "ending" && len(m[0]) >= 3:
+			return digits(m[0])
 		case (w == "star" || w == "pound") && keyed[s.wordBack(2)]:
 			return digits(m[0])
 		case w == "in" && len(m[0]) >= 3 && (s.wordBack(2) == "ends" || s.wordBack(2) == "ending"), spelledNumbers[w] && len(m[0]) >= 3, (w == "call" || w == "dial" || w == "dialed") && len(m[0]) >= 3 && (after < 'a' || after > 'z'):
 			return digits(m[0])
-		case pairedNumbers[w] && (len(m[0]) == 3 || len(m[0]) == 4):
+		case (pairedNumbers[w] || s.hyphened()) && (len(m[0]) == 3 || len(m[0]) == 4):
 			return inPairs(m[0], s.accent)
 		}
 		return nil
@@ -81,8 +106,18 @@ var codes = []pattern{
 	}},
 }
 
-// Versions: 1.2.3 and v1.2.3; v2 and v2.5.
+// Versions: 1.2.3 and v1.2.3; v2 and v2.5. Addresses of network cards: 00:1A:2B:3C:4D:5E.
 var (
+	hardware = pattern{re(`[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}`), func(m []string, s *scanner) []string {
+		var out []string
+		for k, group := range strings.FieldsFunc(m[0], func(r rune) bool { return r == ':' || r == '-' }) {
+			if k > 0 {
+				out = append(out, ",")
+			}
+			out = append(out, characters(group)...)
+		}
+		return out
+	}}
 	dotted = pattern{re(`(?:[vV])?(\d+(?:\.\d+){2,})`), func(m []string, s *scanner) []string {
 		out := between(m[1], "point", s.accent)
 		if m[0][0] == 'v' || m[0][0] == 'V' {
@@ -96,7 +131,7 @@ var (
 )
 
 var namedCodes = []pattern{
-	dotted, version,
+	dotted, version, hardware,
 	{re(`(ISBN|ISSN|DOI)(?:-(1[03]))?:?\s?([\dX][\dX-]{7,16})`), func(m []string, s *scanner) []string {
 		out := []string{"!" + m[1]}
 		if m[2] != "" {
@@ -109,12 +144,12 @@ var namedCodes = []pattern{
 	{re(`(U|Pu|Cs|Am|Sr)-(\d{2,3})`), func(m []string, s *scanner) []string {
 		return append([]string{"!" + strings.ToUpper(m[1])}, inPairs(m[2], s.accent)...)
 	}},
-	{re(`(Na|Ca|Mg|Li|Fe|Zn|Cu|Ag)(\d?)[+⁺]`), func(m []string, s *scanner) []string {
-		out := []string{"!" + strings.ToUpper(m[1])}
-		if m[2] != "" {
-			out = append(out, cardinal(m[2], s.accent)...)
+	{re(`(Na|Ca|Mg|Li|Fe|Zn|Cu|Ag)(\d?)\+`), func(m []string, s *scanner) []string { return ion(m[1], m[2], "plus", s) }},
+	{re(`([A-Z][a-z]?(?:[A-Z₀-₉][a-z₀-₉]?){0,4})([²³]?)([⁺⁻])`), func(m []string, s *scanner) []string {
+		if raised[firstRune(s.text[s.matchEnd:])] != 0 {
+			return nil // A⁻¹
 		}
-		return append(out, "plus")
+		return ion(m[1], m[2], map[string]string{"⁺": "plus", "⁻": "minus"}[m[3]], s)
 	}},
 	// B- average
 	{re(`([A-DF])[-−]`), func(m []string, s *scanner) []string {
@@ -140,8 +175,27 @@ var namedCodes = []pattern{
 		}
 		return serial(strings.NewReplacer("(", "", ")", "").Replace(m[0]), s.accent)
 	}},
+	// PM2.5
+	{re(`([A-Z]{1,5})(\d{1,3}(?:\.\d{1,3})+)`), func(m []string, s *scanner) []string {
+		return append([]string{"!" + m[1]}, between(m[2], "point", s.accent)...)
+	}},
 	// CO2, H₂SO₄, A1B2C3, MP3, FY2024
 	{re(`[A-Z]{1,4}[0-9₀-₉][0-9A-Z₀-₉]{0,15}|[A-Z][a-z]?[₀-₉][0-9A-Za-z₀-₉]{0,15}`), func(m []string, s *scanner) []string { return serial(m[0], s.accent) }},
+}
+
+// ion says a formula with its charge.
+func ion(formula, charge, sign string, s *scanner) []string {
+	out := serial(formula, s.accent)
+	for _, r := range charge {
+		out = append(out, value(r))
+	}
+	return append(out, sign)
+}
+
+// hyphened reports whether a name and a hyphen stand right before: Blink-182, SR-71.
+func (s *scanner) hyphened() bool {
+	n := len(s.out)
+	return n > 0 && s.i > 1 && s.text[s.i-1] == '-' && s.out[n-1].Kind == Word && s.out[n-1].End == s.i-1 && unicode.IsUpper(firstRune(s.text[s.out[n-1].Start:]))
 }
 
 // An element of a formula, or a group in parentheses, and how many there are.
@@ -157,7 +211,9 @@ var notFormulas = set("HeLa NaN LaTe CoCo CoCa CaBi LiSa BaCk")
 // those whose numbers of three or four digits are read in pairs.
 var (
 	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial`)
-	pairedNumbers  = set(`flight boeing airbus room suite route highway interstate bus apartment gate http error status rtx gtx`)
+	emergencies    = set("911 999 112 988")
+	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
+	pairedNumbers  = set(`port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus room suite route highway interstate bus apartment gate http error status rtx gtx`)
 	grades         = set(`average grade student students`)
 	states         = set(`AL AK AZ AR CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA RI SC SD TN TX UT VA VT WA WI WV WY`)
 )

@@ -20,18 +20,11 @@ var signs = map[rune]string{
 	'≈': "approximately", '≠': "is not equal to", '≤': "less than or equal to", '≥': "greater than or equal to", '<': "less than", '>': "greater than",
 	'→': "to", '∞': "infinity", '√': "square root of", '©': "copyright", '®': "registered", '™': "trademark", '§': "section", '¶': "paragraph",
 	'°': "degrees", '$': "dollars", '£': "pounds", '€': "euros", '¥': "yen", '₹': "rupees", '¢': "cents", '\\': "backslash", '^': "caret",
-	'²': "squared", '³': "cubed",
+	'²': "squared", '³': "cubed", '∠': "angle", '∆': "delta", '∑': "sum of", '∏': "product of", '∫': "integral of", '∂': "partial", '∇': "del", '∝': "is proportional to", '∴': "therefore", '∵': "because",
+	'∈': "in", '∉': "not in", '⊂': "is a subset of", '⊆': "is a subset of", '∪': "union", '∩': "intersection", '∅': "the empty set", '∀': "for all", '∃': "there exists", '¬': "not", '∧': "and", '∨': "or", '⇒': "implies", '⇔': "if and only if", '≡': "is identical to",
+	'≪': "much less than", '≫': "much greater than", '∥': "is parallel to", '⊥': "is perpendicular to", '⋅': "times", '∓': "minus or plus", '∛': "cube root of", '≅': "is congruent to", '∼': "is similar to", '♭': "flat", '♯': "sharp", '♮': "natural",
+	'№': "number", '℠': "service mark", '✓': "check mark", '✔': "check mark", '✗': "cross mark", '✘': "cross mark", '★': "star", '℅': "care of", '↔': "to and from", '←': "from", '↑': "up", '↓': "down",
 	'½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
-}
-
-// emoji have short names; those that are not here are not said, nor are skin
-// tones, joiners and variation selectors.
-var emoji = map[rune]string{
-	'😀': "grinning face", '😂': "tears of joy", '🤣': "rolling on the floor laughing", '😊': "smiling face", '😍': "heart eyes", '😉': "winking face",
-	'😎': "sunglasses face", '😢': "crying face", '😭': "sobbing face", '😡': "angry face", '🤔': "thinking face", '😱': "screaming face", '🙏': "folded hands",
-	'👍': "thumbs up", '👎': "thumbs down", '👏': "clapping hands", '👋': "waving hand", '💪': "strong arm", '❤': "heart", '♥': "heart", '💔': "broken heart", '🔥': "fire",
-	'✨': "sparkles", '🎉': "party popper", '🚀': "rocket", '⭐': "star", '💯': "one hundred points", '✅': "check mark", '❌': "cross mark", '⚠': "warning",
-	'☀': "sun", '🌍': "globe", '🐶': "dog face", '🐱': "cat face", '☕': "coffee", '🍕': "pizza", '💡': "light bulb", '🎵': "musical note",
 }
 
 var breakTag = lazy(`^<break\s+time\s*=\s*["']([0-9]{1,6}(?:\.[0-9]{1,6})?m?s)["']\s*/?>$`)
@@ -80,6 +73,13 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		} else {
 			punct("”", n)
 		}
+	case (r == '-' || r == '–') && s.toDate(rest[n:]):
+		s.say("to", n)
+	case r == '−', r == '-' && s.lastWord() == "equals" && !unicode.IsSpace(next):
+		s.say("minus", n)
+	case r == '&' && entity(rest) > 0:
+		k := entity(rest)
+		s.say(entities[rest[1:k-1]], k)
 	case r == '$' && unicode.IsLetter(next):
 		s.say("dollar", n)
 	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
@@ -134,6 +134,22 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	default:
 		s.i += n
 	}
+}
+
+// entities are signs as HTML writes them.
+var entities = map[string]string{"amp": "and", "nbsp": "", "lt": "less than", "gt": "greater than", "quot": "", "apos": "", "#39": "", "copy": "copyright", "reg": "registered", "trade": "trademark", "deg": "degrees", "times": "times", "euro": "euros", "pound": "pounds", "cent": "cents",
+	"mdash": "", "ndash": "", "hellip": "", "ldquo": "", "rdquo": "", "lsquo": "", "rsquo": "", "bull": "", "middot": "", "shy": "", "plusmn": "plus or minus", "rarr": "to", "larr": "from"}
+
+// entity returns the length of the one rest begins with, or 0.
+func entity(rest string) int {
+	k := strings.IndexByte(rest[:min(len(rest), 9)], ';')
+	if k < 0 {
+		return 0
+	}
+	if _, ok := entities[rest[1:k]]; !ok {
+		return 0
+	}
+	return k + 1
 }
 
 // keyed are words before what is pressed on a telephone; hours are names of hours.

@@ -31,6 +31,7 @@ func re(s string) func() *regexp.Regexp { return lazy(`^(?:` + s + `)`) }
 const (
 	number  = `\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d+`
 	numeral = `\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+`
+	yearly  = `(?:1\d|2[01])\d\d`
 	space   = `[ \x{a0}\x{202f}]`
 )
 
@@ -42,7 +43,7 @@ var numbers = slices.Concat(calendar, codes, money, measures, arithmetic, []patt
 	{re(`\d{1,3}(?:[\x{a0}\x{202f}\x{2009}]\d{3})+|\d{1,3}(?: \d{3}){2,}`), func(m []string, s *scanner) []string {
 		return cardinal(digitsOf(m[0]), s.accent)
 	}},
-	{re(`(?:1\d|2[01])\d\d`), func(m []string, s *scanner) []string { return year(m[0], s.accent) }},
+	{re(yearly), func(m []string, s *scanner) []string { return year(m[0], s.accent) }},
 	{re(`(\d+)\.(\d+)`), func(m []string, s *scanner) []string {
 		if releases[s.lastWord()] {
 			return between(m[0], "point", s.accent)
@@ -68,10 +69,11 @@ func (s *scanner) matched(patterns []pattern, rest string) bool {
 		if m == nil || len(m[0]) == len(head) && len(head) < len(rest) || joins(firstRune(rest[len(m[0]):])) {
 			continue
 		}
-		s.matchEnd = s.i + len(m[0]) // say may take more
+		glued := joins(s.before()) || s.hyphened()
+		s.matchEnd = s.i + len(m[0]) // say may take more, or less
 		if words := p.say(m, s); len(words) > 0 {
 			s.put(words, s.matchEnd-s.i)
-			s.operator(true)
+			s.operator(!glued) // the dash of x86-64 is no range
 			return true
 		}
 	}
@@ -94,6 +96,21 @@ func (s *scanner) wordBack(k int) string {
 func (s *scanner) nextWord() string {
 	rest := strings.TrimPrefix(s.text[s.matchEnd:min(len(s.text), s.matchEnd+40)], " ")
 	return rest[:wordLen(rest)]
+}
+
+// lastSource is what the last item was read from, "" if that was no word.
+func (s *scanner) lastSource() string {
+	n := len(s.out)
+	if n == 0 || s.out[n-1].Kind != Word {
+		return ""
+	}
+	return s.text[s.out[n-1].Start:s.out[n-1].End]
+}
+
+// afterOrdinal reports whether a number such as 5th was read last.
+func (s *scanner) afterOrdinal() bool {
+	t := s.lastSource()
+	return len(t) > 2 && isDigit(t[0]) && isDigit(t[len(t)-3]) && strings.Contains(" st nd rd th ", " "+strings.ToLower(t[len(t)-2:])+" ")
 }
 
 // describes reports whether a quantity stands between an article and a noun: a

@@ -39,7 +39,7 @@ var collocationData string
 // A collocation is a way to say a word that stands near certain others.
 type collocation struct {
 	said  string
-	where string // before, after, near
+	where string // before, after, near, named
 	words map[string]bool
 }
 
@@ -182,6 +182,8 @@ func (p *speaker) collocated(w, tag string, i int) string {
 			found = c.words[p.next]
 		case "near":
 			found = p.near(i, c.words)
+		case "named":
+			found = p.named(i) && p.near(i, c.words)
 		}
 		if found && !(tag == "VB" && c.where != "before") {
 			return c.said

@@ -23,12 +23,20 @@ var units = map[string][2]string{
 	"V": {"volt", "volts"}, "mV": {"millivolt", "millivolts"}, "kV": {"kilovolt", "kilovolts"}, "A": {"amp", "amps"}, "mA": {"milliamp", "milliamps"}, "mAh": {"milliamp hour", "milliamp hours"}, "dB": {"decibel", "decibels"},
 	"Ω": {"ohm", "ohms"}, "kΩ": {"kiloohm", "kiloohms"}, "MΩ": {"megaohm", "megaohms"}, "Pa": {"pascal", "pascals"}, "hPa": {"hectopascal", "hectopascals"}, "kPa": {"kilopascal", "kilopascals"}, "psi": {"P S I", "P S I"}, "N": {"newton", "newtons"}, "J": {"joule", "joules"}, "kJ": {"kilojoule", "kilojoules"},
 	"mmHg": {"millimeter of mercury", "millimeters of mercury"}, "cal": {"calorie", "calories"}, "kcal": {"kilocalorie", "kilocalories"}, "px": {"pixel", "pixels"}, "dpi": {"dot per inch", "dots per inch"}, "ppm": {"part per million", "parts per million"}, "ha": {"hectare", "hectares"},
+	"mo": {"month", "months"}, "mos": {"month", "months"}, "pkg": {"package", "packages"}, "pkgs": {"package", "packages"}, "pc": {"piece", "pieces"}, "pcs": {"piece", "pieces"}, "tbsps": {"tablespoon", "tablespoons"}, "tsps": {"teaspoon", "teaspoons"},
+	"N·m": {"newton meter", "newton meters"}, "N⋅m": {"newton meter", "newton meters"}, "Nm": {"newton meter", "newton meters"}, "ft-lb": {"foot pound", "foot pounds"}, "ft-lbs": {"foot pound", "foot pounds"}, "lb-ft": {"pound foot", "pound feet"}, "kN": {"kilonewton", "kilonewtons"}, "kgs": {"kilogram", "kilograms"}, "kms": {"kilometer", "kilometers"},
+	"mol": {"mole", "moles"}, "mmol": {"millimole", "millimoles"}, "µmol": {"micromole", "micromoles"}, "µL": {"microliter", "microliters"}, "µl": {"microliter", "microliters"}, "hl": {"hectoliter", "hectoliters"}, "ng": {"nanogram", "nanograms"}, "ps": {"picosecond", "picoseconds"},
+	"kbit": {"kilobit", "kilobits"}, "Mbit": {"megabit", "megabits"}, "Gbit": {"gigabit", "gigabits"}, "Tbit": {"terabit", "terabits"}, "Gb": {"gigabit", "gigabits"}, "Mb": {"megabit", "megabits"}, "TiB": {"tebibyte", "tebibytes"}, "PiB": {"pebibyte", "pebibytes"}, "EB": {"exabyte", "exabytes"}, "MP": {"megapixel", "megapixels"},
+	"kt": {"knot", "knots"}, "kts": {"knot", "knots"}, "kn": {"knot", "knots"}, "bps": {"basis point", "basis points"}, "kr": {"krone", "kroner"}, "cc": {"C C", "C C"}, "ly": {"light year", "light years"}, "AU": {"astronomical unit", "astronomical units"},
+	"MPa": {"megapascal", "megapascals"}, "GPa": {"gigapascal", "gigapascals"}, "mbar": {"millibar", "millibars"}, "atm": {"atmosphere", "atmospheres"}, "MJ": {"megajoule", "megajoules"}, "eV": {"electron volt", "electron volts"}, "keV": {"kiloelectron volt", "kiloelectron volts"}, "MeV": {"megaelectron volt", "megaelectron volts"}, "GeV": {"gigaelectron volt", "gigaelectron volts"},
+	"mW": {"milliwatt", "milliwatts"}, "TW": {"terawatt", "terawatts"}, "MWh": {"megawatt hour", "megawatt hours"}, "GWh": {"gigawatt hour", "gigawatt hours"}, "TWh": {"terawatt hour", "terawatt hours"}, "Ah": {"amp hour", "amp hours"}, "µV": {"microvolt", "microvolts"}, "µA": {"microamp", "microamps"}, "µF": {"microfarad", "microfarads"}, "nF": {"nanofarad", "nanofarads"}, "pF": {"picofarad", "picofarads"},
+	"THz": {"terahertz", "terahertz"}, "Mhz": {"megahertz", "megahertz"}, "Ghz": {"gigahertz", "gigahertz"}, "Sv": {"sievert", "sieverts"}, "mSv": {"millisievert", "millisieverts"}, "lm": {"lumen", "lumens"}, "lx": {"lux", "lux"}, "hp": {"horsepower", "horsepower"}, "ppb": {"part per billion", "parts per billion"}, "BTU": {"B T U", "B T U s"}, "IU": {"I U", "I U"}, "inHg": {"inch of mercury", "inches of mercury"},
 	"k": {"thousand", "thousand"}, "bn": {"billion", "billion"},
 }
 
 // per are units after a slash: km/h.
 var per = map[string]string{"h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
-	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month"}
+	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt"}
 
 // unitNames is an expression of all units, the longest first.
 var unitNames = func() string {
@@ -46,7 +54,7 @@ var unitNames = func() string {
 }()
 
 // quantity is a number with its unit.
-var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)((?:sq|cu)\.?` + space + `?)?(` + unitNames + `)([²³]|\^[23])?(/(?:day|week|month|year|m[²³]|[A-Za-z]{1,3}))?([²³])?`
+var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)((?:sq|cu)\.?` + space + `?)?(` + unitNames + `)([²³]|\^[23])?(/(?:day|week|month|year|(?:[ck]?m|ft|in)[²³]|µL|[A-Za-z]{1,3}))?([²³])?`
 
 var measures = []pattern{
 	// a 1-in-5 chance, which is no inch
@@ -68,14 +76,19 @@ var measures = []pattern{
 		return join(minus(m[1]), decimal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
 	}},
 	// feet and inches: 5'10", 6' tall, a 12" ruler
-	{re(`(\d{1,2})['’′]\s?(\d{1,2}(?:\.\d+)?)(?:["”″]|'')`), func(m []string, s *scanner) []string {
-		return join(cardinal(m[1], s.accent), []string{s.named1(m[1], "foot", "feet")}, decimal(m[2], s.accent), []string{s.named1(m[2], "inch", "inches")})
+	{re(`(\d{1,2})['’′]\s?(\d{1,2}(?:\.\d+)?)([½¼¾⅛⅜⅝⅞]?)(?:["”″]|'')`), func(m []string, s *scanner) []string {
+		inches := decimal(m[2], s.accent)
+		if m[3] != "" {
+			n, d, _ := strings.Cut(vulgar[firstRune(m[3])], "/")
+			inches = fraction(m[2], n, d, s.accent)
+		}
+		return join(cardinal(m[1], s.accent), []string{s.named1(m[1], "foot", "feet")}, inches, []string{s.named1(m[2]+m[3], "inch", "inches")})
 	}},
 	{re(`([1-9])['’](1[01]|\d)`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{one(m[1], "foot", "feet")}, cardinal(m[2], s.accent))
 	}},
 	{re(`(` + numeral + `)(['’′])`), func(m []string, s *scanner) []string {
-		if w := s.nextWord(); m[2] != "′" && !set("tall wide long high deep by x")[w] {
+		if w := s.nextWord(); m[2] != "′" && !set("tall wide long high deep by x")[w] && !(s.lastWord() == "by" && s.wordBack(2) == "feet") {
 			return nil
 		}
 		return append(decimal(m[1], s.accent), s.named1(m[1], "foot", "feet"))
@@ -91,6 +104,9 @@ var measures = []pattern{
 		return join(inPairs(m[1], s.accent), []string{"by"}, inPairs(m[2], s.accent))
 	}},
 	{re(`(` + numeral + `)\s?x\s?(` + numeral + `)(?:\s?x\s?(` + numeral + `))?`), func(m []string, s *scanner) []string {
+		if k, _ := power(s.text[s.matchEnd:]); k > 0 && m[3] == "" {
+			return join(decimal(m[1], s.accent), []string{"times"}, decimal(m[2], s.accent)) // 3 x 10^8
+		}
 		out := join(decimal(m[1], s.accent), []string{"by"}, decimal(m[2], s.accent))
 		if m[3] != "" {
 			out = join(out, []string{"by"}, decimal(m[3], s.accent))
@@ -107,7 +123,12 @@ var measures = []pattern{
 		return join(minus(m[1]), decimal(m[2], s.accent), map[string][]string{"%": {"percent"}, "‰": {"per", "mille"}}[m[3]])
 	}},
 	// 3M users, 1.5M
-	{re(`(` + numeral + `)M`), func(m []string, s *scanner) []string { return append(decimal(m[1], s.accent), "million") }},
+	{re(`(` + numeral + `)M`), func(m []string, s *scanner) []string {
+		if m[1] == "3" && unicode.IsUpper(firstRune(s.nextWord())) {
+			return nil // 3M Company
+		}
+		return append(decimal(m[1], s.accent), "million")
+	}},
 	{re(`(\d{2,3})/(\d{2,3})\s?mmHg`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{"over"}, cardinal(m[2], s.accent), strings.Fields(units["mmHg"][1]))
 	}},
@@ -129,7 +150,7 @@ var unitBehind = lazy(`^ ?(` + unitNames + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
 func (s *scanner) unitAfter(single bool) []string {
 	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]
 	m := unitBehind().FindStringSubmatch(rest)
-	if m == nil || joins(firstRune(rest[len(m[0]):])) || len(m[1]) == 1 && m[2] == "" ||
+	if m == nil || joins(firstRune(rest[len(m[0]):])) || len(m[1]) == 1 && m[2] == "" && !strings.Contains("mghL", m[1]) ||
 		m[1] == "in" && rest != m[0] && !strings.ContainsRune(".,;)", firstRune(rest[len(m[0]):])) {
 		return nil
 	}
