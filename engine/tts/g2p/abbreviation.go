@@ -77,13 +77,14 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	upper := unicode.IsUpper(first)
 	name := upper && !starters[strings.ToLower(next[:wordLen(next)])]
 	small := w == strings.ToLower(w)
-	if len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" && upper && strings.HasPrefix(after, ". ") {
+	if len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" && (upper || digit && directions[w] != "") && strings.HasPrefix(after, ". ") {
 		if d := directions[w]; d != "" && streetAhead().MatchString(next) {
 			s.put([]string{d}, k+1)
-		} else {
+			return true
+		} else if upper {
 			s.put([]string{"!" + w}, k+1) // J. Smith
+			return true
 		}
-		return true
 	}
 	if w == "v" && name && s.afterName() {
 		s.put([]string{"versus"}, k+1) // Roe v. Wade
@@ -115,7 +116,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = upper && !name || next == ""
 		case state:
-			if small || !s.afterComma() && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
+			if small || !s.afterComma() && !stateWords[s.lastWord()] && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
 				continue
 			}
 			stop = upper && starters[strings.ToLower(next[:wordLen(next)])] || next == ""
@@ -151,10 +152,14 @@ var (
 	verse  = lazy(`^\d{1,3}:\d`)
 )
 
+// stateWords are words behind which Ill. is a state too.
+var stateWords = set("in from near of across outside northern southern eastern western central")
+
 // perWords are words behind which min. is a minute; numberedThings have numbers.
 var (
 	perWords       = set("a per each one every")
 	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot id")
+	dose           = map[string]string{"tab": "tablet", "tabs": "tablet", "cap": "capsule", "caps": "capsule"}
 	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "edn": "edition", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
 )
 
@@ -164,6 +169,8 @@ func (s *scanner) counts(w, next string) string {
 	switch full := behindOrdinals[strings.ToLower(w)]; {
 	case full != "" && s.afterOrdinal():
 		return full
+	case dose[w] != "" && unicode.IsLower(first) && unicode.IsNumber(firstRune(s.lastSource())):
+		return one(s.lastSource(), dose[w], dose[w]+"s")
 	case w == "no" && numberedThings[s.lastWord()]:
 		return "number"
 	case w == "c" && unicode.IsLower(first):

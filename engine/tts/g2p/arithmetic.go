@@ -33,6 +33,9 @@ var arithmetic = []pattern{
 		return join(decimal(m[1], s.accent), []string{"out", "of"}, cardinal(m[2], s.accent))
 	}},
 	{re(`(?:(\d{1,3})\s)?(\d{1,3})[/⁄](\d{1,3})`), func(m []string, s *scanner) []string {
+		if d := m[3]; m[1] == "" && (d == "32" || d == "64") && atoi(m[2]) > 1 && atoi(m[2]) < atoi(d) && inches[s.nextWord()] {
+			return join(cardinal(m[2], s.accent), plural(ordinal(cardinal(d, s.accent)))) // 3/32 of an inch
+		}
 		return join(fraction(m[1], m[2], m[3], s.accent), s.unitAfter(m[1] == "" && atoi(m[2]) < atoi(m[3])))
 	}},
 	{re(`(\d{1,3})?\s?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])`), func(m []string, s *scanner) []string {
@@ -55,6 +58,8 @@ var arithmetic = []pattern{
 		return join(minus(m[1]), decimal(m[2], s.accent), strings.Fields("times ten to the power of"), minus(strings.Trim(m[3], "+")), cardinal(m[4], s.accent))
 	}},
 }
+
+var inches = set("of in inch inches")
 
 // metered are words before which 6/8 is a bar of music.
 var metered = set("time meter metre signature")
@@ -83,7 +88,7 @@ func fraction(whole, n, d string, accent Accent) []string {
 		part = []string{"half"}
 	case den == 4:
 		part = []string{"quarter"}
-	case den > 20 && den != 100 || atoi(n) > den:
+	case den > 20 && den != 100 && n != "1" || atoi(n) > den:
 		return join(cardinal(n, accent), []string{"over"}, cardinal(d, accent))
 	default:
 		part = ordinal(cardinal(d, accent))

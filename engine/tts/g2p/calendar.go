@@ -116,7 +116,7 @@ var calendar = []pattern{
 	}},
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
-		if s.accent == British || !dateWords[s.lastWord()] {
+		if s.accent == British || !dateWords[s.lastWord()] && !s.betweenDays() {
 			return nil
 		}
 		return dayOf(m[1], m[2], "", s.accent)
@@ -185,6 +185,26 @@ var timeWords = set("second seconds minute minutes hour hours day days week week
 
 // dateAhead is the second date of a range.
 var dateAhead = lazy(`^\s?(?:(?:` + monthNames + `)\s\d|(?:` + dayNames + `)(?:[\s,.]|$))`)
+
+var dayAhead = lazy(`^(?:\s(?:to|and|through|until)\s|\s?[-–]\s?)\d{1,2}/\d{1,2}\b`)
+
+// betweenDays reports whether 5/12 is the first or second day of a range: from 5/12 to 5/19.
+func (s *scanner) betweenDays() bool {
+	switch s.lastWord() {
+	case "from", "between":
+		return dayAhead().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+20)])
+	case "to", "and", "through", "until":
+		n := len(s.out)
+		return n > 1 && strings.Contains(s.text[s.out[n-2].Start:s.out[n-2].End], "/") && (s.monthBack(3) || s.monthBack(4))
+	}
+	return false
+}
+
+// monthBack reports whether the k-th item from the end is a month.
+func (s *scanner) monthBack(k int) bool {
+	w := s.wordBack(k)
+	return slices.ContainsFunc(months, func(m string) bool { return strings.EqualFold(m, w) })
+}
 
 // toDate reports whether a dash with rest behind it stands between two dates.
 func (s *scanner) toDate(rest string) bool {

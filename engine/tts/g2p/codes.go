@@ -14,7 +14,7 @@ var codes = []pattern{
 		if n := len(digitsOf(m[0])); n < 7 || n > 15 {
 			return nil
 		}
-		return join([]string{"plus"}, digits(m[1]), []string{","}, groupsOf(m[2]))
+		return s.extended(join([]string{"plus"}, digits(m[1]), []string{","}, groupsOf(m[2])))
 	}},
 	// 1-800-555-0199, 1 (800) 555-0199
 	{re(`1([-. ])\(?(\d{3})\)?[-. ](\d{3})[-. ](\d{4})`), func(m []string, s *scanner) []string {
@@ -22,7 +22,7 @@ var codes = []pattern{
 		if strings.HasSuffix(m[2], "00") {
 			area = cardinal(m[2], US)
 		}
-		return join([]string{"one"}, area, []string{","}, digits(m[3]), []string{","}, digits(m[4]))
+		return s.extended(join([]string{"one"}, area, []string{","}, digits(m[3]), []string{","}, digits(m[4])))
 	}},
 	// 1-800-FLOWERS
 	{re(`1-(\d{3})-([A-Z][A-Z-]{2,11})`), func(m []string, s *scanner) []string {
@@ -33,11 +33,11 @@ var codes = []pattern{
 		return join([]string{"one"}, area, []string{","}, strings.Split(strings.ToLower(m[2]), "-"))
 	}},
 	// (555) 123-4567, 020 7946 0958
-	{re(`(\d{3}) (\d{3}) (\d{4})`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
+	{re(`(\d{3}) (\d{3}) (\d{4})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
 	{re(`\(?(\d{3})\)?[ .-]?(\d{3})[.-](\d{4})|\(?(0\d{2,4})\)?[ -](\d{3,4})[ -](\d{3,4})`), func(m []string, s *scanner) []string {
-		return groupsOf(strings.Join(m[1:], " "))
+		return s.extended(groupsOf(strings.Join(m[1:], " ")))
 	}},
-	{re(`(\d{3})-(\d{4})`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
+	{re(`(\d{3})-(\d{4})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
 	// card and social security numbers
 	{re(`\d{4}([ -])\d{4}[ -]\d{4}[ -]\d{4}|\d{3}-\d{2}-\d{4}|\d(?:-\d){2,8}`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
 	// 1.234.567,89
@@ -181,6 +181,19 @@ var namedCodes = []pattern{
 	}},
 	// CO2, H₂SO₄, A1B2C3, MP3, FY2024
 	{re(`[A-Z]{1,4}[0-9₀-₉][0-9A-Z₀-₉]{0,15}|[A-Z][a-z]?[₀-₉][0-9A-Za-z₀-₉]{0,15}`), func(m []string, s *scanner) []string { return serial(m[0], s.accent) }},
+}
+
+var extension = lazy(`^,?\s?x\.?\s?(\d{1,6})`)
+
+// extended adds the extension behind a telephone number: x23.
+func (s *scanner) extended(number []string) []string {
+	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)]
+	m := extension().FindStringSubmatch(rest)
+	if m == nil || joins(firstRune(rest[len(m[0]):])) {
+		return number
+	}
+	s.matchEnd += len(m[0])
+	return join(number, []string{",", "extension"}, digits(m[1]))
 }
 
 // ion says a formula with its charge.

@@ -77,6 +77,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say("to", n)
 	case r == '−', r == '-' && s.lastWord() == "equals" && !unicode.IsSpace(next):
 		s.say("minus", n)
+	case r == '/' && (joins(before) || before == ')') && (joins(next) || next == '(') && s.equated():
+		s.say("over", n)
 	case r == '&' && entity(rest) > 0:
 		k := entity(rest)
 		s.say(entities[rest[1:k-1]], k)
@@ -134,6 +136,16 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	default:
 		s.i += n
 	}
+}
+
+// equated reports whether an equation is read: x = b/2a.
+func (s *scanner) equated() bool {
+	for k := 1; k <= 8; k++ {
+		if s.wordBack(k) == "equals" {
+			return true
+		}
+	}
+	return false
 }
 
 // entities are signs as HTML writes them.

@@ -116,7 +116,12 @@ func (s *scanner) afterOrdinal() bool {
 // describes reports whether a quantity stands between an article and a noun: a
 // $5 bill, a 12-inch ruler. Its name is singular then.
 func (s *scanner) describes() bool {
-	if before := s.lastWord(); before != "a" && before != "an" || !strings.HasPrefix(s.text[s.matchEnd:], " ") {
+	if before := s.lastWord(); before != "a" && before != "an" {
+		return false
+	}
+	if rest := s.text[s.matchEnd:]; strings.HasPrefix(rest, "-a-") || strings.HasPrefix(rest, "-per-") {
+		return true // a €30-a-night room
+	} else if !strings.HasPrefix(rest, " ") {
 		return false
 	}
 	w := s.nextWord()

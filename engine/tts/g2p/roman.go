@@ -90,6 +90,8 @@ func (s *scanner) numeral(w, after string) []string {
 		return ordinary
 	case small:
 		return nil
+	case listing[last] && s.wordBack(3) == "the" && monarchs[s.wordBack(4)] && len(stem) > 1: // Pius XI and XII
+		return append([]string{"the"}, ordinal(ordinary)...)
 	case monarchs[last] && s.afterName():
 		if w == "I" && !(royal[s.wordBack(2)] || after == "" || strings.ContainsAny(after[:1], ".,;:)") || following == "of") || w == "I" && verbsAfterI[following] || strings.Contains("CDLMX", stem) && len(stem) == 1 {
 			return nil

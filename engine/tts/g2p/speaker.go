@@ -93,7 +93,7 @@ func (p *speaker) word(i int) (string, Source) {
 	if shout && (initialisms[w] && !wordsToo[w] || len(w) <= 4 && !strings.Contains(w, "'") && !p.has(w)) {
 		return p.g.letters(w, p.accent), Spelled // HIV/AIDS
 	}
-	if stem, ok := strings.CutSuffix(strings.TrimSuffix(w, "'s"), "s"); ok && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && (initialisms[stem] || !p.has(stem)) && p.g.names[low] == "" {
+	if stem, ok := strings.CutSuffix(strings.TrimSuffix(w, "'s"), "s"); ok && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && (initialisms[stem] || !p.has(stem) || p.lettered(stem)) && p.g.names[low] == "" {
 		return p.g.letters(w, p.accent), Spelled // CPUs
 	}
 	tag := p.tag(i)
@@ -119,6 +119,12 @@ func (p *speaker) word(i int) (string, Source) {
 func (p *speaker) has(w string) bool {
 	_, from := p.g.known(w, "", p.accent)
 	return from == Lexicon
+}
+
+// lettered reports whether the dictionary spells a word.
+func (p *speaker) lettered(w string) bool {
+	said, _ := p.g.known(w, "", p.accent)
+	return bare.Replace(said) == bare.Replace(p.g.letters(w, p.accent))
 }
 
 // shouting reports whether the words around item i are in capitals too, so that
