@@ -57,7 +57,7 @@ var calendar = []pattern{
 	// 0630 hours, at 1430 hrs, by 0900
 	{re(`([01]\d|2[0-4])([0-5]\d)(?:\s?(?:hours|hrs|h))?`), func(m []string, s *scanner) []string {
 		unit, zero := m[0] != m[1]+m[2], m[1][0] == '0'
-		if !unit && !zero || !(unit && zero) && !clockWords[s.lastWord()] {
+		if !unit && !zero && !zones[s.nextWord()] || !(unit && zero) && !clockWords[s.lastWord()] && !zones[s.nextWord()] {
 			return nil
 		}
 		out := below(atoi(m[1]), false)
@@ -114,6 +114,8 @@ var calendar = []pattern{
 		}
 		return dayOf(mon, day, m[3], s.accent)
 	}},
+	// 03/2024
+	{re(`(0?[1-9]|1[0-2])/((?:19|20)\d\d)`), func(m []string, s *scanner) []string { return append([]string{month(m[1])}, year(m[2], s.accent)...) }},
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
 		if s.accent == British || !dateWords[s.lastWord()] && !s.betweenDays() {
@@ -174,11 +176,14 @@ var calendar = []pattern{
 // dateWords are words behind which 10/31 is a day, clockWords those behind which 0900 is a time,
 // beforeYears those behind which '08 is a year.
 var (
-	dateWords   = set("on until till since dated due")
+	dateWords   = set("on until till since dated due thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
 	clockWords  = set("at by until till before after around from to since")
 	beforeYears = set(`of class since in from to and the by before after until spring summer fall autumn winter late early back circa
 		january february march april may june july august september october november december`)
 )
+
+// zones are names of zones behind a time in four figures.
+var zones = map[string]bool{"GMT": true, "UTC": true, "EST": true, "EDT": true, "CST": true, "CDT": true, "MST": true, "MDT": true, "PST": true, "PDT": true, "CET": true, "BST": true, "Zulu": true}
 
 // timeWords are what is counted down: T-10 seconds.
 var timeWords = set("second seconds minute minutes hour hours day days week weeks month months sec secs min mins hrs")
@@ -213,6 +218,10 @@ func (s *scanner) toDate(rest string) bool {
 }
 
 var namedDates = []pattern{
+	// Mon/Wed/Fri
+	{re(`(` + dayNames + `)[-–/](` + dayNames + `)[-–/](` + dayNames + `)`), func(m []string, s *scanner) []string {
+		return []string{fullName(m[1], weekdays), fullName(m[2], weekdays), fullName(m[3], weekdays)}
+	}},
 	// Sat. 5 May, Mon–Fri
 	{re(`(` + dayNames + `)[-–](` + dayNames + `)`), func(m []string, s *scanner) []string {
 		return []string{fullName(m[1], weekdays), "to", fullName(m[2], weekdays)}
@@ -316,10 +325,13 @@ func clock(hour, minute string) []string {
 	return append(out, below(min, false)...)
 }
 
+// halfDay is the rest of a range whose end says which half of the day both are in.
+var halfDay = lazy(`^\s?[-–]\s?\d{1,2}(?::\d\d)?\s?[AaPp]\.?[Mm]`)
+
 var thousands = lazy(`^,\d{3}`)
 
 // proportions are words before which 5:10 is no time.
-var proportions = set("ratio odds scale aspect proportion proportions")
+var proportions = set("ratio odds scale aspect proportion proportions dilution")
 
 func sayTime(m []string, s *scanner) []string {
 	h, min := atoi(m[1]), atoi(m[2])
@@ -327,6 +339,9 @@ func sayTime(m []string, s *scanner) []string {
 		if proportions[s.wordBack(k)] {
 			return nil
 		}
+	}
+	if m[3]+m[4] == "" && proportions[s.nextWord()] {
+		return nil // a 1:18 scale model
 	}
 	if h > 24 || m[3]+m[4] == "" && thousands().MatchString(s.text[s.matchEnd:]) {
 		return nil // of a scale of 1:50,000
@@ -338,7 +353,7 @@ func sayTime(m []string, s *scanner) []string {
 		out = append(out, one(m[1], "hour", "hours"))
 		out = append(append(out, below(min, false)...), one(strings.TrimPrefix(m[2], "0"), "minute", "minutes"), "and")
 		out = append(append(out, below(sec, false)...), one(strings.TrimPrefix(m[3], "0"), "second", "seconds"))
-	case m[4] == "":
+	case m[4] == "" && !(min == 0 && halfDay().MatchString(s.text[s.matchEnd:])):
 		return clock(m[1], m[2])
 	case min == 0:
 	case min < 10:

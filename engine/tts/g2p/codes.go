@@ -8,7 +8,7 @@ import (
 // Strings of digits that are no quantities: telephone numbers, ISBNs, addresses
 // of machines, versions, serial numbers.
 var codes = []pattern{
-	hardware,
+	hardware, traced,
 	// +44 20 7946 0958, +1 (555) 123-4567
 	{re(`\+(\d{1,3})((?:[ .-]?\(?\d{1,5}\)?){1,6})`), func(m []string, s *scanner) []string {
 		if n := len(digitsOf(m[0])); n < 7 || n > 15 {
@@ -23,6 +23,17 @@ var codes = []pattern{
 			area = cardinal(m[2], US)
 		}
 		return s.extended(join([]string{"one"}, area, []string{","}, digits(m[3]), []string{","}, digits(m[4])))
+	}},
+	// 011 44 20 7946 0958
+	{re(`(?:011|00)(?: \d{1,4}){3,5}`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
+	// a code: 834 221
+	{re(`\d{2,4}(?:[- ]\d{2,4}){1,5}`), func(m []string, s *scanner) []string {
+		for k := 1; k <= 3; k++ {
+			if secrets[s.wordBack(k)] {
+				return groupsOf(m[0])
+			}
+		}
+		return nil
 	}},
 	// 1-800-FLOWERS
 	{re(`1-(\d{3})-([A-Z][A-Z-]{2,11})`), func(m []string, s *scanner) []string {
@@ -58,14 +69,16 @@ var codes = []pattern{
 		}
 		return out
 	}},
+	// 1.000.000, 1'000'000
+	{re(`[1-9]\d{0,2}(?:\.\d{3}){2,}|[1-9]\d{0,2}(?:['’]\d{3})+`), func(m []string, s *scanner) []string { return cardinal(digitsOf(m[0]), s.accent) }},
 	dotted, version,
 	// 1080p
 	{re(`(240|360|480|720|1080|1440|2160)([pi])`), func(m []string, s *scanner) []string {
 		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
 	}},
 	// F-22s, two 747s
-	{re(`(\d{2,3})s`), func(m []string, s *scanner) []string {
-		if !s.hyphened() && (len(m[1]) < 3 || m[1][2] == '0') {
+	{re(`(\d{1,4})s`), func(m []string, s *scanner) []string {
+		if !s.hyphened() && !unicode.IsUpper(s.before()) && (len(m[1]) != 3 || m[1][2] == '0') {
 			return nil
 		}
 		return plural(inPairs(m[1], s.accent))
@@ -74,18 +87,47 @@ var codes = []pattern{
 		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
 	}},
 	// #2024-117, Boeing 737-800
-	{re(`(\d{2,4})-(\d{2,4})`), func(m []string, s *scanner) []string {
+	{re(`(\d{2,4})-(\d{1,4})`), func(m []string, s *scanner) []string {
 		if w := s.lastWord(); w != "number" && w != "boeing" && w != "airbus" && w != "mcdonnell" && w != "embraer" {
 			return nil
 		}
 		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
 	}},
+	// 49ers
+	{re(`(\d{1,4})(ers?)`), func(m []string, s *scanner) []string {
+		out := cardinal(m[1], s.accent)
+		last := len(out) - 1
+		out[last] = strings.TrimSuffix(out[last], "e") + m[2]
+		return out
+	}},
+	// batting .312
+	{re(`\.(\d{3})`), func(m []string, s *scanner) []string {
+		if !batted[s.lastWord()] && !averages[s.nextWord()] {
+			return nil
+		}
+		return inPairs(m[1], s.accent)
+	}},
+	// Table 2-1
+	{re(`(\d{1,3})-(\d{1,3})`), func(m []string, s *scanner) []string {
+		if !labels[s.lastWord()] {
+			return nil
+		}
+		return join(cardinal(m[1], s.accent), cardinal(m[2], s.accent))
+	}},
 	// digits after a word that wants them one by one, or in pairs
 	{re(`\d{2,10}`), func(m []string, s *scanner) []string {
-		w, after := s.lastWord(), firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
+		w := s.lastWord()
+		if n := len(s.out); n > 0 && s.out[n-1].Phonemes == ":" {
+			w = s.wordBack(2) // PIN: 0742
+		}
+		after := firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
 		switch {
 		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && s.wordBack(3) == "text":
 			return digits(m[0])
+		case len(m[0]) == 3 && possessed(s.text[s.matchEnd:]):
+			return inPairs(m[0], s.accent) // the 747's nose
+		case len(m[0]) == 4 && (w == "year" || w == "years"):
+			return year(m[0], s.accent)
 		case emergencies[m[0]] && emergencyWords[s.nextWord()], w == "ending" && len(m[0]) >= 3:
 			return digits(m[0])
 		case (w == "star" || w == "pound") && keyed[s.wordBack(2)]:
@@ -99,15 +141,29 @@ var codes = []pattern{
 	}},
 	// 3PO, 4B
 	{re(`(\d{1,3})([A-Z]{1,3})`), func(m []string, s *scanner) []string {
-		if _, ok := units[m[2]]; ok || m[2] == "M" {
+		if _, ok := units[m[2]]; !s.labelled() && (ok || m[2] == "M") {
 			return nil
 		}
 		return append(cardinal(m[1], s.accent), "!"+m[2])
 	}},
+	// 5900X
+	{re(`(\d{4})([A-Z]{1,2})`), func(m []string, s *scanner) []string {
+		if _, ok := units[m[2]]; ok || m[2] == "M" {
+			return nil
+		}
+		return append(inPairs(m[1], s.accent), "!"+m[2])
+	}},
 }
 
-// Versions: 1.2.3 and v1.2.3; v2 and v2.5. Addresses of network cards: 00:1A:2B:3C:4D:5E.
+// Versions: 1.2.3 and v1.2.3; v2 and v2.5. What is traced by letters and figures. Addresses of network cards: 00:1A:2B:3C:4D:5E.
 var (
+	traced = pattern{re(`[A-Z0-9]{5,24}`), func(m []string, s *scanner) []string {
+		n := len(digitsOf(m[0]))
+		if n == 0 || n == len(m[0]) || len(m[0]) < 10 && !coded[s.lastWord()] || len(m[0]) >= 10 && n < 3 {
+			return nil
+		}
+		return characters(m[0])
+	}}
 	hardware = pattern{re(`[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}`), func(m []string, s *scanner) []string {
 		var out []string
 		for k, group := range strings.FieldsFunc(m[0], func(r rune) bool { return r == ':' || r == '-' }) {
@@ -131,7 +187,7 @@ var (
 )
 
 var namedCodes = []pattern{
-	dotted, version, hardware,
+	dotted, version, hardware, traced,
 	{re(`(ISBN|ISSN|DOI)(?:-(1[03]))?:?\s?([\dX][\dX-]{7,16})`), func(m []string, s *scanner) []string {
 		out := []string{"!" + m[1]}
 		if m[2] != "" {
@@ -164,7 +220,13 @@ var namedCodes = []pattern{
 		}
 		return join([]string{"!" + m[1]}, groupsOf(m[2]+" "+m[3]))
 	}},
-	{re(`I-(\d{1,3})`), func(m []string, s *scanner) []string { return join([]string{"I"}, inPairs(m[1], s.accent)) }},
+	{re(`I-(\d{1,3})([NSEW]?)`), func(m []string, s *scanner) []string {
+		out := join([]string{"I"}, inPairs(m[1], s.accent))
+		if m[2] != "" {
+			out = append(out, "!"+m[2])
+		}
+		return out
+	}},
 	{re(`(?:localhost):(\d{2,5})`), func(m []string, s *scanner) []string {
 		return join([]string{"localhost", "colon"}, inPairs(m[1], s.accent))
 	}},
@@ -196,6 +258,9 @@ func (s *scanner) extended(number []string) []string {
 	return join(number, []string{",", "extension"}, digits(m[1]))
 }
 
+// labelled reports whether a word stands before whose numbers have letters: Route 9W.
+func (s *scanner) labelled() bool { return lettered[s.lastWord()] }
+
 // ion says a formula with its charge.
 func ion(formula, charge, sign string, s *scanner) []string {
 	out := serial(formula, s.accent)
@@ -226,7 +291,13 @@ var (
 	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial`)
 	emergencies    = set("911 999 112 988")
 	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
-	pairedNumbers  = set(`port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus room suite route highway interstate bus apartment gate http error status rtx gtx`)
+	pairedNumbers  = set(`office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus room suite route highway interstate bus apartment gate http error status rtx gtx`)
+	labels         = set("table figure exhibit form schedule exercise problem example listing equation plate diagram")
+	coded          = set("plate plates vin code sku confirmation voucher coupon serial registration")
+	lettered       = set("route unit apartment suite gate row seat exit room section flat bay platform terminal bus track highway door aisle pier stand")
+	batted         = set("batting batted hit hits hitting slugging slugged")
+	averages       = set("hitter hitters record average team percentage season")
+	secrets        = set("code otp passcode iban pin")
 	grades         = set(`average grade student students`)
 	states         = set(`AL AK AZ AR CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA RI SC SD TN TX UT VA VT WA WI WV WY`)
 )
@@ -256,6 +327,8 @@ func inPairs(s string, accent Accent) []string {
 	switch {
 	case len(s) == 3 && n%100 != 0 && s[0] != '0':
 		return append([]string{ones[n/100]}, shortYear(s[1:], accent)...)
+	case len(s) == 4 && n%100 < 10 && n%100 > 0 && s[0] != '0':
+		return append(below(n/100, false), shortYear(s[2:], accent)...)
 	case len(s) == 4 && n%1000 != 0 && s[0] != '0':
 		return year(s, accent)
 	}

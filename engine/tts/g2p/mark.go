@@ -3,6 +3,7 @@ package g2p
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -64,6 +65,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		punct("…", len(head)-len(strings.TrimLeft(head, ".")))
 	case strings.HasPrefix(rest, "--"):
 		punct("—", 2)
+	case (r == '-' || r == '–') && s.toDate(rest[n:]):
+		s.say("to", n)
 	case r == '-' && spaced && (unicode.IsSpace(next) || next == 0):
 		punct("—", 1)
 	case r == '"' || r == '＂':
@@ -73,12 +76,13 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		} else {
 			punct("”", n)
 		}
-	case (r == '-' || r == '–') && s.toDate(rest[n:]):
-		s.say("to", n)
-	case r == '−', r == '-' && s.lastWord() == "equals" && !unicode.IsSpace(next):
+	case r == '−', r == '-' && !unicode.IsSpace(next) && (s.lastWord() == "equals" || unicode.IsDigit(next) && (variables[before] && !joins(runeBefore(s.text[:s.i-1])) || s.lastWord() == "utc" || s.lastWord() == "gmt")):
 		s.say("minus", n)
 	case r == '/' && (joins(before) || before == ')') && (joins(next) || next == '(') && s.equated():
 		s.say("over", n)
+	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && unitAhead(rest[n:]) != "":
+		u := unitAhead(rest[n:])
+		s.say("per "+units[u][0], n+len(u))
 	case r == '&' && entity(rest) > 0:
 		k := entity(rest)
 		s.say(entities[rest[1:k-1]], k)
@@ -112,10 +116,18 @@ func (s *scanner) mark(r rune, n int, before rune) {
 			word = "number"
 		case unicode.IsLetter(next) && !joins(before):
 			word = "hashtag"
+			if serialAhead().MatchString(rest[n:]) {
+				word = "number" // order #A-1234
+			}
 		case joins(before):
 			word = "sharp"
 		}
 		s.say(word, n)
+	case r == '<' && (strings.HasPrefix(rest, "<http://") || strings.HasPrefix(rest, "<https://")):
+		if k := strings.IndexByte(rest[:min(len(rest), 2000)], '>'); k > 0 { // a link, as Markdown writes it
+			s.links = append(s.links, link{from: s.i + k, to: s.i + k + 1, first: len(s.out)})
+		}
+		s.i += n
 	case r == '<' && strings.IndexByte(rest[:min(len(rest), 100)], '>') > 0 && (next == '/' || unicode.IsLetter(next)):
 		s.space() // a tag; of break, as ElevenLabs writes it in texts, the time counts
 		if t, k, ok := Override(rest); ok {
@@ -146,6 +158,25 @@ func (s *scanner) equated() bool {
 		}
 	}
 	return false
+}
+
+// variables are letters from which a number is taken: n-1.
+var variables = map[rune]bool{'n': true, 'k': true, 'x': true, 'y': true, 't': true}
+
+func runeBefore(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
+var serialAhead = lazy(`^[A-Z]{1,4}-?\d`)
+
+// unitAhead is the unit of two letters or more that rest begins with: cells/mL.
+func unitAhead(rest string) string {
+	u := rest[:wordLen(rest)]
+	if _, ok := units[u]; !ok || len(u) < 2 {
+		return ""
+	}
+	return u
 }
 
 // entities are signs as HTML writes them.

@@ -101,6 +101,14 @@ var money = []pattern{
 }
 
 var namedMoney = []pattern{
+	{re(`(` + dollars + `)(` + amount + `)` + dash + `(?:` + dollars + `|\$)?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+		c := currencies[m[1]]
+		out := join(decimal(plainAmount(m[1], m[2]), s.accent), []string{"to"}, decimal(plainAmount(m[1], m[3]), s.accent))
+		if mag := magnitude(m[4] + m[5]); mag != "" {
+			out = append(out, mag)
+		}
+		return s.paidFor(append(out, strings.Fields(c[1])...))
+	}},
 	{re(`((?:` + dollars + `|Rs\.|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		sign := strings.TrimRight(m[1], " \u00a0\u202f")
 		return moneyWords(currencies[sign], plainAmount(sign, m[2]), m[3]+m[4], s)
@@ -140,7 +148,7 @@ func magnitude(s string) string {
 	return s
 }
 
-var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min)\b`)
+var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min|oz|bbl|ton|tonne|seat|head|share|bag|box|kWh|MWh|GB|TB|item|piece|student|child|adult|guest|room|ticket)\b`)
 
 // moneyWords says an amount, 1.50 as one euro and fifty cents, and what it is paid for.
 func moneyWords(c currency, amount, mag string, s *scanner) []string {

@@ -69,12 +69,33 @@ func (s *scanner) matched(patterns []pattern, rest string) bool {
 		if m == nil || len(m[0]) == len(head) && len(head) < len(rest) || joins(firstRune(rest[len(m[0]):])) {
 			continue
 		}
-		glued := joins(s.before()) || s.hyphened()
+		glued := joins(s.before()) || s.hyphened() || isLetter(rest[0]) && !strings.ContainsAny(m[0], " $")
 		s.matchEnd = s.i + len(m[0]) // say may take more, or less
 		if words := p.say(m, s); len(words) > 0 {
 			s.put(words, s.matchEnd-s.i)
+			s.possessive()
 			s.operator(!glued) // the dash of x86-64 is no range
 			return true
+		}
+	}
+	return false
+}
+
+// possessive adds 's to a number: U2's, the A380's wings.
+func (s *scanner) possessive() {
+	if rest := s.text[s.i:]; possessed(rest) {
+		n := strings.IndexByte(rest, 's') + 1
+		last := &s.out[len(s.out)-1]
+		last.Text, last.End = last.Text+"'s", last.End+n
+		s.i += n
+	}
+}
+
+// possessed reports whether rest begins with an 's that ends a word.
+func possessed(rest string) bool {
+	for _, end := range []string{"'s", "’s"} {
+		if after, ok := strings.CutPrefix(rest, end); ok {
+			return !joins(firstRune(after))
 		}
 	}
 	return false
@@ -116,10 +137,13 @@ func (s *scanner) afterOrdinal() bool {
 // describes reports whether a quantity stands between an article and a noun: a
 // $5 bill, a 12-inch ruler. Its name is singular then.
 func (s *scanner) describes() bool {
+	if n := len(s.out); n > 1 && s.out[n-1].Phonemes == "(" && strings.HasPrefix(s.text[s.matchEnd:], ") ") {
+		return isDigit(s.text[s.out[n-2].Start]) && unicode.IsLower(firstRune(s.text[s.matchEnd+2:])) // 2 (15 oz) cans
+	}
 	if before := s.lastWord(); before != "a" && before != "an" {
 		return false
 	}
-	if rest := s.text[s.matchEnd:]; strings.HasPrefix(rest, "-a-") || strings.HasPrefix(rest, "-per-") {
+	if rest := s.text[s.matchEnd:]; strings.HasPrefix(rest, "-a-") || strings.HasPrefix(rest, "-an-") || strings.HasPrefix(rest, "-per-") {
 		return true // a €30-a-night room
 	} else if !strings.HasPrefix(rest, " ") {
 		return false

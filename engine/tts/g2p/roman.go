@@ -8,7 +8,14 @@ var monarchs = set(`henry louis george elizabeth charles edward james william ri
 
 // numbered are words a Roman numeral follows, one letter long too.
 var numbered = set(`chapter part volume vol book act scene section appendix war bowl type phase class level grade article title figure table episode season stage mark column canto tome verse psalm
-	page pages section sections chapters parts wars volumes vols acts books element unit amendment quarter factor saturn vatican quadrant sonata symphony lesson exhibit annex schedule rule tier group channel gta rocky civilization`)
+	page pages section sections chapters parts wars volumes vols acts books element unit amendment quarter factor saturn vatican quadrant sonata symphony lesson exhibit annex schedule rule tier group channel gta rocky civilization fantasy iphone os`)
+
+// given are first names before a surname and a numeral, joined what may stand between them otherwise.
+var (
+	given = set(`thomas walter harry michael david donald kenneth joseph arthur samuel daniel henry frank howard stephen steven andrew benjamin anthony jack ralph roger eugene carl lawrence theodore franklin winston harrison preston davis
+		adam bill bob jim joe sam ted tom will ben dan ed fred george jonathan matthew nathan oliver oscar patrick raymond ronald russell sidney stanley vincent warren wesley loudon robert`)
+	joined = set("and or of")
+)
 
 // ordinalNouns are words before which a numeral is an ordinal: the XXI Olympiad.
 var ordinalNouns = set("century olympiad olympics winter summer dynasty corps legion congress amendment")
@@ -88,6 +95,8 @@ func (s *scanner) numeral(w, after string) []string {
 			return nil // Appendix C, Part D
 		}
 		return ordinary
+	case small && s.before() == '(' && strings.HasPrefix(after, ")") && (len(stem) > 1 || stem == "i") && strings.Trim(stem, "ivx") == "":
+		return ordinary // (iii)
 	case small:
 		return nil
 	case listing[last] && s.wordBack(3) == "the" && monarchs[s.wordBack(4)] && len(stem) > 1: // Pius XI and XII
@@ -97,7 +106,11 @@ func (s *scanner) numeral(w, after string) []string {
 			return nil
 		}
 		return append([]string{"the"}, ordinal(ordinary)...)
+	case len(stem) >= 2 && n < 10 && s.afterName() && (monarchs[s.wordBack(2)] || given[s.wordBack(2)]) && !joined[last]:
+		return append([]string{"the"}, ordinal(ordinary)...) // John Smith III
 	case len(stem) >= 2 && n < 40 && s.afterName() && last != "i":
+		return ordinary
+	case len(stem) >= 3 && strings.Trim(stem, "IVX") == "" && stem != "XXX":
 		return ordinary
 	case len(stem) >= 4 && n >= 1000 && n < 2100:
 		return year(decimalOf(n), US)
@@ -109,7 +122,7 @@ func (s *scanner) numeral(w, after string) []string {
 
 // pages reports whether small numerals follow a word.
 func (s *scanner) pages(w string) bool {
-	return strings.Contains(" page pages section sections chapter verse act scene part ", " "+w+" ")
+	return strings.Contains(" page pages section sections chapter verse act scene part volume book ", " "+w+" ")
 }
 
 var royal = set("queen king emperor empress tsar czar pope prince saint")

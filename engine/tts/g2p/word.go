@@ -60,6 +60,9 @@ func (s *scanner) word(rest string) {
 	if clean != w {
 		t.written = strings.ToLower(w)
 	}
+	if len(clean) == 2 && clean == strings.ToUpper(clean) && !s.capitals && len(after) > 1 && after[0] == '-' && isDigit(after[1]) {
+		t.spell = true // IL-6
+	}
 	s.add(t, k)
 	s.operator(false)
 }

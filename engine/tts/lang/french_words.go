@@ -17,7 +17,7 @@ func frenchWords() *vocabulary {
 			}
 			return frenchOrdinal(n, frenchEndings[ending])
 		},
-		point:    "virgule", fraction: 3, to: "à", over: "sur", and: "et", of: "de", ofVowel: "d'",
+		point: "virgule", fraction: 3, to: "à", over: "sur", and: "et", of: "de", ofVowel: "d'",
 		halves: map[string]string{"1/2": "un demi", "1/3": "un tiers", "2/3": "deux tiers", "1/4": "un quart", "3/4": "trois quarts", "1/5": "un cinquième", "1/10": "un dixième"},
 		months: strings.Fields("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
 		date: func(v *vocabulary, d, m, y int64) []string {
