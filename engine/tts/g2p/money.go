@@ -1,7 +1,6 @@
 package g2p
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -87,9 +86,7 @@ var money = []pattern{
 		return join(minus(m[1]+m[3]), moneyWords(currencies[m[2]], plainAmount(m[2], m[4]), m[5]+m[6], s))
 	}},
 	// 20 €, 5 USD, 50p
-	{func() func() *regexp.Regexp {
-		return re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|(?:` + currencyCodes + `)\b)`)
-	}(), func(m []string, s *scanner) []string {
+	{re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|(?:` + currencyCodes + `)\b)`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), moneyWords(currencies[m[5]], plainAmount(m[5], m[2]), m[3]+m[4], s))
 	}},
 	{re(`(\d{1,3})p`), func(m []string, s *scanner) []string {

@@ -12,7 +12,7 @@ import (
 // in order where a number or a word may begin; what matches must not run into a
 // letter or a digit. say gets the groups and returns the words, or nil to decline.
 type pattern struct {
-	re  func() *regexp.Regexp
+	re  func() *expression
 	say func(m []string, s *scanner) []string
 }
 
@@ -23,8 +23,6 @@ const longest = 120
 func lazy(s string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
 }
-
-func re(s string) func() *regexp.Regexp { return lazy(`^(?:` + s + `)`) }
 
 // Numbers as they are written: whole, with thousands (or lakhs) between commas, and with a
 // fraction. space is what may stand between a number and its unit.
@@ -63,10 +61,11 @@ var named = slices.Concat(namedCodes, namedDates, namedMoney, []pattern{
 
 // matched tries patterns where the scanner stands, and puts what the first says.
 func (s *scanner) matched(patterns []pattern, rest string) bool {
-	head := rest[:min(len(rest), longest)]
+	var v view
+	v.look(rest)
 	for _, p := range patterns {
-		m := p.re().FindStringSubmatch(head)
-		if m == nil || len(m[0]) == len(head) && len(head) < len(rest) || joins(firstRune(rest[len(m[0]):])) {
+		m := p.re().match(&v)
+		if m == nil || len(m[0]) == len(v.text) && len(v.text) < len(rest) || joins(firstRune(rest[len(m[0]):])) {
 			continue
 		}
 		glued := joins(s.before()) || s.hyphened() || isLetter(rest[0]) && !strings.ContainsAny(m[0], " $")

@@ -1,7 +1,6 @@
 package g2p
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -42,23 +41,17 @@ var per = map[string]string{"bbl": "barrel", "h": "hour", "hr": "hour", "s": "se
 // races are words before which 10k is a distance.
 var races = set("run race walk runner runners")
 
-// unitNames is an expression of all units, the longest first.
-var unitNames = func() string {
-	var names []string
-	for u := range units {
-		names = append(names, u)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
-	return strings.ReplaceAll(strings.Join(names, "|"), "µ", "[µμ]")
-}()
+// unitName matches what may be a unit; units has those that are.
+const unitName = `fl oz|N[·⋅]m|ft-lbs?|lb-ft|[A-Za-zµμΩ]{1,5}`
+
+// unitOf returns the names of a unit.
+func unitOf(name string) ([2]string, bool) {
+	u, ok := units[strings.ReplaceAll(name, "μ", "µ")]
+	return u, ok
+}
 
 // quantity is a number with its unit.
-var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` + space + `?|cu(?:\.` + space + `?|` + space + `))?(` + unitNames + `)([²³]|\^[23])?(/(?:day|week|month|year|(?:[ck]?m|ft|in)[²³]|µL|[A-Za-z]{1,3}))?([²³])?`
+var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` + space + `?|cu(?:\.` + space + `?|` + space + `))?(` + unitName + `)([²³]|\^[23])?(/(?:day|week|month|year|(?:[ck]?m|ft|in)[²³]|µL|[A-Za-z]{1,3}))?([²³])?`
 
 var measures = []pattern{
 	// a 1-in-5 chance, which is no inch
@@ -161,7 +154,7 @@ var measures = []pattern{
 	{re(quantity + `()`), measure},
 }
 
-var unitBehind = lazy(`^ ?(` + unitNames + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
+var unitBehind = lazy(`^ ?(` + unitName + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
 
 // unitAfter reads the unit behind a fraction or a power, to which the match then
 // extends.
@@ -172,7 +165,10 @@ func (s *scanner) unitAfter(single bool) []string {
 		m[1] == "in" && rest != m[0] && !strings.ContainsRune(".,;)", firstRune(rest[len(m[0]):])) {
 		return nil
 	}
-	name := units[strings.ReplaceAll(m[1], "μ", "µ")]
+	name, ok := unitOf(m[1])
+	if !ok {
+		return nil
+	}
 	out := name[1]
 	if single {
 		out = name[0]
@@ -194,8 +190,11 @@ var degrees = map[string]string{"C": "Celsius", "F": "Fahrenheit", "K": "Kelvin"
 // measure says a number with its unit. Groups: sign, number, what stands between,
 // square or cubic, unit, power, per, power of per, stop.
 func measure(m []string, s *scanner) []string {
-	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], strings.ReplaceAll(m[5], "μ", "µ"), m[6], m[7], m[8], m[9]
-	u := units[unit]
+	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8], m[9]
+	u, ok := unitOf(unit)
+	if !ok {
+		return nil
+	}
 	end := s.matchEnd - len(stop)
 	after := s.text[end:min(len(s.text), end+3)]
 	spaced := gap != "" && gap != "-"
