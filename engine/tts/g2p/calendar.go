@@ -27,7 +27,7 @@ func month(s string) string {
 
 func fullName(s string, of []string) string {
 	for _, m := range of {
-		if len(s) >= 3 && strings.HasPrefix(m, s[:3]) {
+		if len(s) >= 3 && strings.EqualFold(m[:3], s[:3]) {
 			return m
 		}
 	}
@@ -118,7 +118,8 @@ var calendar = []pattern{
 	{re(`(0?[1-9]|1[0-2])/((?:19|20)\d\d)`), func(m []string, s *scanner) []string { return append([]string{month(m[1])}, year(m[2], s.accent)...) }},
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
-		if s.accent == British || !dateWords[s.lastWord()] && !s.betweenDays() {
+		common := atoi(m[1]) < atoi(m[2]) && atoi(m[2]) <= 12
+		if s.accent == British || !dateWords[s.lastWord()] && !s.betweenDays() && (common || !s.dueBy()) {
 			return nil
 		}
 		return dayOf(m[1], m[2], "", s.accent)
@@ -205,6 +206,12 @@ func (s *scanner) betweenDays() bool {
 	return false
 }
 
+// dueBy reports whether a day may follow, if what is written is no common fraction: by 5/1.
+func (s *scanner) dueBy() bool {
+	w := s.lastWord()
+	return w == "by" || w == "before" || w == "after" || w == "of" && s.wordBack(2) == "week"
+}
+
 // monthBack reports whether the k-th item from the end is a month.
 func (s *scanner) monthBack(k int) bool {
 	w := s.wordBack(k)
@@ -222,6 +229,10 @@ var namedDates = []pattern{
 	{re(`(` + dayNames + `)[-–/](` + dayNames + `)[-–/](` + dayNames + `)`), func(m []string, s *scanner) []string {
 		return []string{fullName(m[1], weekdays), fullName(m[2], weekdays), fullName(m[3], weekdays)}
 	}},
+	// S02E05
+	{re(`S(\d{1,2})\s?E(\d{1,3})`), func(m []string, s *scanner) []string {
+		return join([]string{"season"}, cardinal(strings.TrimLeft(m[1], "0"), s.accent), []string{"episode"}, cardinal(strings.TrimLeft(m[2], "0"), s.accent))
+	}},
 	// Sat. 5 May, Mon–Fri
 	{re(`(` + dayNames + `)[-–](` + dayNames + `)`), func(m []string, s *scanner) []string {
 		return []string{fullName(m[1], weekdays), "to", fullName(m[2], weekdays)}
@@ -237,7 +248,7 @@ var namedDates = []pattern{
 		return []string{fullName(m[0], weekdays)}
 	}},
 	// March 5, 2024; Mar. 3–5
-	{re(`(` + monthNames + `)\s(\d{1,2})(?:st|nd|rd|th)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
+	{re(`((?i:` + monthNames + `))\s(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
 		if n := atoi(m[2]); n < 1 || n > 31 || atoi(m[3]) > 31 {
 			return nil
 		}

@@ -44,6 +44,7 @@ var codes = []pattern{
 		return join([]string{"one"}, area, []string{","}, strings.Split(strings.ToLower(m[2]), "-"))
 	}},
 	// (555) 123-4567, 020 7946 0958
+	{re(`(0\d{4}) (\d{6})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
 	{re(`(\d{3}) (\d{3}) (\d{4})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
 	{re(`\(?(\d{3})\)?[ .-]?(\d{3})[.-](\d{4})|\(?(0\d{2,4})\)?[ -](\d{3,4})[ -](\d{3,4})`), func(m []string, s *scanner) []string {
 		return s.extended(groupsOf(strings.Join(m[1:], " ")))
@@ -122,7 +123,7 @@ var codes = []pattern{
 		}
 		after := firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
 		switch {
-		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && s.wordBack(3) == "text":
+		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && (s.wordBack(3) == "text" || s.wordBack(5) == "text"):
 			return digits(m[0])
 		case len(m[0]) == 3 && possessed(s.text[s.matchEnd:]):
 			return inPairs(m[0], s.accent) // the 747's nose
@@ -145,6 +146,10 @@ var codes = []pattern{
 			return nil
 		}
 		return append(cardinal(m[1], s.accent), "!"+m[2])
+	}},
+	// 10W-40
+	{re(`(\d{1,2})W-(\d{2})`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"!W"}, cardinal(m[2], s.accent))
 	}},
 	// 5900X
 	{re(`(\d{4})([A-Z]{1,2})`), func(m []string, s *scanner) []string {
@@ -182,6 +187,9 @@ var (
 		return out
 	}}
 	version = pattern{re(`[vV](\d+(?:\.\d+)?)`), func(m []string, s *scanner) []string {
+		if m[0][0] == 'V' && digitsOf(m[1]) == m[1] {
+			return nil // an engine
+		}
 		return join([]string{"version"}, between(m[1], "point", s.accent))
 	}}
 )

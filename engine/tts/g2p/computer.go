@@ -65,7 +65,7 @@ func ended(s string, endings map[string]bool) bool {
 // they look; those with ! are spelled.
 var partsOfNames = func() map[string]string {
 	out := map[string]string{"usr": "user", "jpg": "!JPG", "jpeg": "jpeg", "yml": "yaml", "wav": "wave", "htm": "!HTM", "src": "source", "etc": "!ETC", "env": "env", "wasm": "wasm", "svelte": "svelte", "config": "config"}
-	for _, w := range strings.Fields("www uk io ai tv eu fr jp de au html md js ts tsx jsx mjs py sh rb rs cpp hpp cs css txt csv tsv xml pdf png svg mp gz exe dll ini sql db xls xlsx docx ppt pptx kt php iso dmg rpm apk gguf cfg so id api url uri http https ip ui ux cli sdk ssh ssl tls dns ftp ssd cpu gpu vm os hq faq rss cdn aws gcp") {
+	for _, w := range strings.Fields("www uk io ai tv eu fr jp de au html md js ts tsx jsx mjs py sh rb rs cpp hpp cs css txt csv tsv xml pdf png svg mp gz exe dll ini sql db xls xlsx docx ppt pptx kt php iso dmg rpm apk gguf cfg so id api url uri http https ip ui ux cli sdk ssh ssl tls dns ftp ssd cpu gpu vm os hq hr pr qa faq rss cdn aws gcp") {
 		out[w] = "!" + strings.ToUpper(w)
 	}
 	return out

@@ -65,7 +65,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		punct("…", len(head)-len(strings.TrimLeft(head, ".")))
 	case strings.HasPrefix(rest, "--"):
 		punct("—", 2)
-	case (r == '-' || r == '–') && s.toDate(rest[n:]):
+	case (r == '-' || r == '–') && (s.toDate(rest[n:]) || eras[s.lastWord()] && unicode.IsDigit(firstRune(strings.TrimPrefix(rest[n:], " ")))):
 		s.say("to", n)
 	case r == '-' && spaced && (unicode.IsSpace(next) || next == 0):
 		punct("—", 1)
@@ -195,10 +195,12 @@ func entity(rest string) int {
 	return k + 1
 }
 
-// keyed are words before what is pressed on a telephone; hours are names of hours.
+// keyed are words before what is pressed on a telephone; hours are names of hours, eras what
+// stands behind years.
 var (
 	keyed = set("dial press enter")
 	hours = set("noon midnight")
+	eras  = set("bc bce ad ce")
 )
 
 // digitsOnly reports whether no letter stands behind the digits s begins with.

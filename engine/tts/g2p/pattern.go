@@ -137,7 +137,8 @@ func (s *scanner) afterOrdinal() bool {
 // $5 bill, a 12-inch ruler. Its name is singular then.
 func (s *scanner) describes() bool {
 	if n := len(s.out); n > 1 && s.out[n-1].Phonemes == "(" && strings.HasPrefix(s.text[s.matchEnd:], ") ") {
-		return isDigit(s.text[s.out[n-2].Start]) && unicode.IsLower(firstRune(s.text[s.matchEnd+2:])) // 2 (15 oz) cans
+		count := s.text[s.out[n-2].Start:s.out[n-2].End]
+		return digitsOf(count) == count && unicode.IsLower(firstRune(s.text[s.matchEnd+2:])) // 2 (15 oz) cans
 	}
 	if before := s.lastWord(); before != "a" && before != "an" {
 		return false

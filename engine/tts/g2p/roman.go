@@ -51,7 +51,7 @@ func romanNumber(w string) int {
 // numeral reads Roman numerals where what stands around says that they are:
 // Henry VIII, Chapter IV, Super Bowl LVIII, page xii, MCMXCIX.
 func (s *scanner) numeral(w, after string) []string {
-	if s.capitals {
+	if s.capitals && (len(w) < 2 || strings.Trim(w, "IVX") != "") {
 		return nil
 	}
 	stem, suffix := w, ""

@@ -58,7 +58,7 @@ func collocations() map[string][]collocation {
 
 var (
 	determiners = set(`a an the this that these those my your his her its our their some any no every each another which what whose new old first last other good great big best own
-		one two three four many few several more most daily recent current general`)
+		one two three four five six seven eight nine ten many few several more most daily recent current general`)
 	singular   = set(`a an this that each every another one`)
 	modals     = set(`to will would can could shall should may might must do does did don't doesn't didn't won't can't couldn't wouldn't shouldn't cannot let's please i'll you'll we'll they'll he'll she'll i'd let help never`)
 	causatives = set(`let lets make makes made help helps helped`)
@@ -135,7 +135,7 @@ func (p *speaker) tag(i int) string {
 		return ""
 	case modals[before2] && objects[before]: // let me present
 		return "VB"
-	case pluralNoun(before) && !singular[before2] && (ends || objects[p.next] || determiners[p.next]) && p.next != "of":
+	case pluralNoun(before) && !singular[before2] && (ends || objects[p.next] || determiners[p.next] || strings.HasSuffix(p.next, "ly")) && p.next != "of":
 		return "VBP" // metals contract when cold
 	case objects[p.next]:
 		if determiners[before2] || p.proper(i) {
