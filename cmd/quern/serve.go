@@ -70,7 +70,7 @@ log read again; a configuration with a mistake changes nothing.`,
 			if open && !s.Page {
 				return usageError{errors.New("--open opens the page, and the configuration says page: false; leave one of them out")}
 			}
-			return a.serve(cmd.Context(), s, func() (*settings.Loaded, error) { return a.load(cmd) }, open)
+			return a.serve(cmd.Context(), s, func() (*settings.Loaded, error) { return a.read(cmd) }, open)
 		},
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print the effective settings and end")
@@ -168,7 +168,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 		return err
 	}
 	defer watched()
-	f := &follower{load: again, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
+	f := &follower{load: again, began: &started, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
 	defer onHangup(hangups, func() {
 		if audited != nil {
 			if err := audited.Reopen(); err != nil {
