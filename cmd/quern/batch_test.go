@@ -82,6 +82,7 @@ func TestBatchUsage(t *testing.T) {
 		{"batch bad.jsonl --server http://x --threads 1", exitUsage, "--threads has no effect"},
 		{"batch bad.jsonl --server http://x --context-length 9", exitUsage, "--context-length has no effect: the server has settings of its own"},
 		{"batch bad.jsonl --server ftp://x", exitUsage, `--server: "ftp://x" is no address such as http://127.0.0.1:8080`},
+		{"batch good.jsonl --server 127.0.0.1:1", exitFailure, "quern: the server at http://127.0.0.1:1: dial tcp 127.0.0.1:1: "},
 		{"batch --audio bad.jsonl", exitUsage, "bad.jsonl is a file; write: quern transcribe bad.jsonl"},
 		{"batch --audio none", exitFailure, "none: no such file or directory"},
 		{"batch --audio folder", exitFailure, "folder has no files to transcribe"},

@@ -39,10 +39,11 @@ The exit status is 1 when something does not work; what is only slow leaves it a
 				}
 			} else {
 				var text strings.Builder
+				const columns = "%-6s  %-26s  %s\n" // as wide as the longest
 				for _, f := range found {
-					fmt.Fprintf(&text, "%-6s  %-20s  %s\n", f.State, f.What, f.Found)
+					fmt.Fprintf(&text, columns, f.State, f.What, f.Found)
 					if f.Fix != "" {
-						fmt.Fprintf(&text, "%-6s  %-20s  → %s\n", "", "", f.Fix)
+						fmt.Fprintf(&text, columns, "", "", "→ "+f.Fix)
 					}
 				}
 				if _, err := fmt.Fprint(a.out, text.String()); err != nil {

@@ -60,7 +60,10 @@ func (c *Client) call(ctx context.Context, method, path, kind string, body io.Re
 	}
 	resp, err := c.HTTP.Do(r)
 	if err != nil {
-		return err
+		if u := (*url.Error)(nil); errors.As(err, &u) {
+			err = u.Err // what was asked for is not what is wrong
+		}
+		return fmt.Errorf("the server at %s: %w", c.Base, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusMultipleChoices {
