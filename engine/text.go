@@ -145,6 +145,7 @@ type Logprob struct {
 	Bytes   []byte // the token's text, which need not be valid UTF-8
 	Logprob float32
 	Top     []Alternative // best first
+	Aside   bool          // of a Delta: the token is no part of the text, but of thinking, a call or a marker
 }
 
 // An Alternative is a token that could have come.
