@@ -7,6 +7,7 @@ package chat
 import (
 	"encoding/json"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -41,6 +42,15 @@ type Call struct {
 	ID        string
 	Name      string
 	Arguments string // JSON as the client sent it; rendered as an object when it parses as one
+}
+
+// arguments are those of the call, {} for one that has none: clients keep what they put
+// together of a stream, which then is "".
+func (c *Call) arguments() string {
+	if strings.TrimSpace(c.Arguments) == "" {
+		return "{}"
+	}
+	return c.Arguments
 }
 
 // MaxTools bounds the tools of one request.

@@ -106,7 +106,7 @@ var (
 	system    = func(s string) Message { return Message{Role: RoleSystem, Text: s} }
 	user      = func(s string) Message { return Message{Role: RoleUser, Text: s} }
 	assistant = func(s string) Message { return Message{Role: RoleAssistant, Text: s} }
-	weather   = Tool{json.RawMessage(`{"type": "function", "function": {"name": "weather", "parameters": {"z": 1, "a": [1.0, 2]}}}`)}
+	weather   = Tool{Raw: json.RawMessage(`{"type": "function", "function": {"name": "weather", "parameters": {"z": 1, "a": [1.0, 2]}}}`)}
 )
 
 func called(id, args string) Message {
@@ -135,6 +135,10 @@ func TestRender(t *testing.T) {
 			"<s><|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n\n" + `<tool_call>{"name": "weather", "arguments": {"city": "Oslo", "n": 1}}</tool_call>` + "<|im_end|>\n<|im_start|>tool\nok<|im_end|>\n"},
 		{"arguments that do not parse", imTemplate, Request{Messages: []Message{user("Hi"), called("1", `{"city":`)}, End: EndHistory},
 			"<s><|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n\n" + `<tool_call>{"name": "weather", "arguments": "{\"city\":"}</tool_call>` + "<|im_end|>\n"},
+		{"no arguments", imTemplate, Request{Messages: []Message{user("Hi"), called("1", "")}, End: EndHistory},
+			"<s><|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n\n" + `<tool_call>{"name": "weather", "arguments": {}}</tool_call>` + "<|im_end|>\n"},
+		{"no arguments as strings", plainTemplate, Request{Messages: []Message{user("Hi"), called("1", " ")}},
+			"<turn>user\nHi</turn>\n<turn>assistant\n" + `CALL weather{}` + "</turn>\n"},
 		{"arguments as strings", plainTemplate, Request{Messages: []Message{user("Hi"), called("1", `{"a":1}`)}},
 			"<turn>user\nHi</turn>\n<turn>assistant\n" + `CALL weather{"a":1}` + "</turn>\n"},
 		{"parts joined", imTemplate, Request{Messages: []Message{{Role: RoleUser, Parts: []Part{{"a"}, {" b"}}}}, End: EndHistory},
@@ -199,7 +203,7 @@ func TestRenderErrors(t *testing.T) {
 		{"role", imTemplate, Request{Messages: []Message{{Role: "root"}}}, "", false},
 		{"continue a user", imTemplate, Request{Messages: []Message{user("x")}, End: EndContinue}, "", false},
 		{"continue a call", imTemplate, Request{Messages: []Message{called("1", "{}")}, End: EndContinue}, "", false},
-		{"tool JSON", imTemplate, Request{Messages: []Message{user("x")}, Tools: []Tool{{json.RawMessage("{")}}}, "", false},
+		{"tool JSON", imTemplate, Request{Messages: []Message{user("x")}, Tools: []Tool{{Raw: json.RawMessage("{")}}}, "", false},
 		{"kwarg JSON", imTemplate, Request{Messages: []Message{user("x")}, Kwargs: []Kwarg{{"a", json.RawMessage("nope")}}}, "", false},
 		{"kwarg depth", imTemplate, Request{Messages: []Message{user("x")}, Kwargs: []Kwarg{{"a", json.RawMessage(strings.Repeat("[", 5000) + strings.Repeat("]", 5000))}}}, "", false},
 		{"reserved kwarg", imTemplate, Request{Messages: []Message{user("x")}, Kwargs: []Kwarg{{"bos_token", json.RawMessage(`""`)}}}, "", false},
@@ -323,7 +327,7 @@ func TestSegments(t *testing.T) {
 			[]Segment{{"<|im_start|>", false}}},
 		{"kwarg", "{{ x }}{{ x | tojson }}<s>", Request{Messages: []Message{user("")}, Kwargs: []Kwarg{{"x", json.RawMessage(`"<s>"`)}}},
 			[]Segment{{`<s>"<s>"`, false}, {"<s>", c}}},
-		{"tool", "{% for t in tools or [] %}{{ t }}{{ t | tojson }}{% for k in t %}{{ k }}{% endfor %}{% endfor %}", Request{Messages: []Message{user("")}, Tools: []Tool{{json.RawMessage(`{"<s>": "<think>"}`)}}},
+		{"tool", "{% for t in tools or [] %}{{ t }}{{ t | tojson }}{% for k in t %}{{ k }}{% endfor %}{% endfor %}", Request{Messages: []Message{user("")}, Tools: []Tool{{Raw: json.RawMessage(`{"<s>": "<think>"}`)}}},
 			[]Segment{{`{'<s>': '<think>'}{"<s>": "<think>"}<s>`, false}}},
 		{"call", imTemplate, Request{Messages: []Message{called("1", `{"<s>": 1}`)}, End: EndHistory},
 			[]Segment{{"<s>", c}, {"<|im_start|>", c}, {"assistant\n\n", false}, {"<tool_call>", c}, {`{"name": "weather", "arguments": {"<s>": 1}}</tool_call>`, false}, {"<|im_end|>\n", c}}},
@@ -422,7 +426,7 @@ func FuzzRender(f *testing.F) {
 				{Role: RoleTool, Parts: []Part{{text}, {text}}, ToolCallID: text},
 				user(text), assistant(text),
 			},
-			Tools:  []Tool{{quoted}},
+			Tools:  []Tool{{Raw: quoted}},
 			Kwargs: []Kwarg{{"documents", quoted}},
 			End:    End(n % 3),
 		}
