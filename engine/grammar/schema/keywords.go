@@ -66,6 +66,12 @@ func init() {
 	}
 }
 
+// Constrains reports whether a keyword says what is valid. Others are comments, or not known.
+func Constrains(keyword string) bool {
+	_, ok := keywords[keyword]
+	return ok
+}
+
 // annotations constrain nothing.
 var annotations = map[string]bool{
 	"title": true, "description": true, "default": true, "examples": true, "example": true,

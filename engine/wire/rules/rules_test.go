@@ -387,12 +387,29 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestNames: a tool that is called as a word of the format is refused, and no other.
+func TestNames(t *testing.T) {
+	for _, name := range wire.Names() {
+		f, _ := wire.Find(name)
+		for _, tool := range []string{"f", "get_weather", "a-b", "1", "all", "user", "self", "final", "function", "functions", "assistant", "json", "true"} {
+			_, _, err := Add(grammar.NewBuilder(grammar.Limits{}), f, Options{Tools: []wire.Tool{{Name: tool}}})
+			want := name == "functionary-v3.2" && tool == "all" || name == "glimmer" && (tool == "user" || tool == "self")
+			if errors.Is(err, ErrUnsupported) {
+				continue
+			}
+			if (err != nil) != want {
+				t.Errorf("%s, %s: %v", name, tool, err)
+			}
+		}
+	}
+}
+
 // TestNotes reports what raw strings cannot keep to.
 func TestNotes(t *testing.T) {
 	f, _ := wire.Find("qwen3-coder-xml")
 	_, notes, err := Add(grammar.NewBuilder(grammar.Limits{}), f, Options{Tools: []wire.Tool{{Name: "f",
-		Parameters: json.RawMessage(`{"properties": {"a": {"type": "string", "pattern": "^x"}, "b": {"enum": ["x", "y"]}}}`)}}})
-	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "pattern of a") {
+		Parameters: json.RawMessage(`{"properties": {"a": {"type": "string", "pattern": "^x", "sort": "up"}, "b": {"type": "array", "sort": "up"}}}`)}}})
+	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "sort") {
 		t.Errorf("got %q, %v", notes, err)
 	}
 	b := grammar.NewBuilder(grammar.Limits{})
