@@ -79,6 +79,7 @@ var annotations = map[string]bool{
 	"contentEncoding": true, "contentMediaType": true, "contentSchema": true,
 	"$schema": true, "$id": true, "id": true, "$anchor": true, "$vocabulary": true,
 	"$dynamicAnchor": true, "$recursiveAnchor": true, "$defs": true, "definitions": true,
+	"discriminator": true, "externalDocs": true, "xml": true, // OpenAPI's
 }
 
 func sub(field func(*schema) **schema) keyword {
