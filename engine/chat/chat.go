@@ -64,5 +64,6 @@ const MaxToolName = 64
 
 // A Tool is a function the model may call, as the client described it.
 type Tool struct {
-	Raw json.RawMessage // the whole {"type":"function",…} object, key order kept
+	Raw   json.RawMessage // the whole {"type":"function",…} object, key order kept
+	Param string          // where the request has the schema of its arguments; "" is as OpenAI's chats have it
 }
