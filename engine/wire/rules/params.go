@@ -185,6 +185,9 @@ func (m *maker) param(name string, a *arguments, property json.RawMessage) (*gra
 	b := m.b
 	elements := m.f.Param.Elements()
 	types := a.typesOf(name)
+	if m.f.Types[0] == "" && !m.f.Values.JSON && len(a.types(cmp.Or(name, undeclared))) == 0 {
+		types = []string{"string"} // what the schema says nothing of is read so
+	}
 	// One way of writing the argument for each thing a tag can say of it.
 	type way struct {
 		tag   string
@@ -213,6 +216,7 @@ func (m *maker) param(name string, a *arguments, property json.RawMessage) (*gra
 	var out []*grammar.Node
 	for _, w := range ways {
 		var parts []*grammar.Node
+		written := true
 		for i, e := range elements {
 			switch e.Kind {
 			case wire.Literal:
@@ -234,12 +238,19 @@ func (m *maker) param(name string, a *arguments, property json.RawMessage) (*gra
 				if err != nil {
 					return nil, err
 				}
-				parts = append(parts, n)
+				if written = n != nil; written {
+					parts = append(parts, n)
+				}
 			default:
 				return nil, fmt.Errorf("%s: %w", m.f.Name, ErrUnsupported)
 			}
 		}
-		out = append(out, b.Seq(parts...))
+		if written {
+			out = append(out, b.Seq(parts...))
+		}
+	}
+	if out == nil {
+		return nil, m.unwritten(name)
 	}
 	return b.Alt(out...), nil
 }
@@ -248,19 +259,16 @@ func (m *maker) param(name string, a *arguments, property json.RawMessage) (*gra
 var anyKey = grammar.Repeat(grammar.Chars(grammar.Runes(grammar.RuneRange{Lo: '0', Hi: '9'}, grammar.RuneRange{Lo: 'A', Hi: 'Z'},
 	grammar.RuneRange{Lo: 'a', Hi: 'z'}, grammar.RuneRange{Lo: '_', Hi: '_'}, grammar.RuneRange{Lo: '-', Hi: '-'})), 1, 64)
 
-// paramValue is a value of some types. Strings stand as they are, up to the
-// closing tag; where any text is one, the others are texts too.
+// paramValue is a value of some types, nil if there is none. Strings stand as they are, up to
+// the closing tag; where any text is one, the others are texts too.
 func (m *maker) paramValue(name string, a *arguments, property json.RawMessage, types []string, rest []wire.Element) (*grammar.Node, error) {
 	i := slices.Index(types, "string")
 	if i < 0 {
 		return m.paramJSON(name, a, property, types)
 	}
-	text, any, err := m.rawString(name, a, property, types, rest)
-	switch {
-	case err != nil || text != nil && (any || len(types) == 1):
+	text, free, err := m.rawString(name, a, property, types, rest)
+	if err != nil || free || len(types) == 1 {
 		return text, err
-	case len(types) == 1:
-		return nil, m.unwritten(name)
 	}
 	others, err := m.paramJSON(name, a, property, slices.Delete(slices.Clone(types), i, i+1))
 	if err != nil || text == nil {

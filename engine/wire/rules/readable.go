@@ -64,7 +64,8 @@ func pointer(name string) string {
 	return "/properties/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// oneOf is one of the values of an argument that can be read. The notes tell of others.
+// oneOf is one of the values of an argument that can be read, nil if there are none and the
+// argument may be of another type. The notes tell of others.
 func (m *maker) oneOf(name, keyword string, values, types []string) (*grammar.Node, error) {
 	var kept []string
 	for _, v := range values {
@@ -73,6 +74,8 @@ func (m *maker) oneOf(name, keyword string, values, types []string) (*grammar.No
 		}
 	}
 	switch {
+	case kept == nil && len(types) > 1:
+		return nil, nil
 	case kept == nil:
 		return nil, &schema.Error{Pointer: pointer(name) + "/" + keyword, Keyword: keyword, Reason: "the value cannot be written between the tags of " + m.f.Name}
 	case len(kept) < len(values):
