@@ -10,8 +10,8 @@
 // objects are brought into clauses, of which one must hold (clause.go, refute.go), and
 // each clause becomes rules (array.go, object.go).
 //
-// Spelling: members stand in the order of properties, then the others; declared names
-// once; of the others, one whose value has to differ comes last. White space is one
+// Spelling: members stand in the order of properties, of those that declare most where several
+// do, then the others; declared names once; of the others, one whose value has to differ comes last. White space is one
 // blank, or a line break and the blanks that indent a line, 20 bytes at most. Numbers
 // under constraints have no exponent, and all have so many digits (writable). Characters are escaped where JSON demands it, or
 // outside ASCII; where any text is allowed, any escape is, too.
