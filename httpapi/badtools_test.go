@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"quern/engine"
@@ -249,6 +250,36 @@ func TestPlaceOfSchemas(t *testing.T) {
 		var got struct{ Error struct{ Message string } }
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.StatusCode != 400 || !strings.HasPrefix(got.Error.Message, tt.param) {
 			t.Errorf("%s: %d %s, want it of %s", path, r.StatusCode, got.Error.Message, tt.param)
+		}
+	}
+}
+
+// TestKeptArguments: a model that knows nothing of tools calls with arguments of their schema, in
+// every way of writing them.
+func TestKeptArguments(t *testing.T) {
+	const schema = `{"type":"object","properties":{"color":{"$ref":"#/$defs/Color"},"size":{"anyOf":[{"type":"string","pattern":"^[SML]$"},{"type":"null"}]},
+		"n":{"type":["integer","null"],"enum":[1,2,null]},"day":{"type":"string","format":"date"}},"required":["color","size","n","day"],"additionalProperties":false,
+		"$defs":{"Color":{"type":"string","enum":["red","dark blue"]}}}`
+	for _, format := range []string{"hermes-json", "qwen3-coder-xml", "glm-xml", "seed-xml", "minimax-m2", "minimax-m3", "deepseek-dsml", "minicpm5", "functiongemma", "lfm2-pythonic"} {
+		s := newThinking(t, httpapi.Options{}, engine.ModelOptions{ToolFormat: format})
+		for _, temperature := range []string{"0", "1.5"} {
+			a := wholeAnswer(t, s, oneMessage+`,"tools":[`+toolOf("f", "d", schema)+`],"tool_choice":"required","parallel_tool_calls":false,"max_tokens":400,"seed":5,"temperature":`+temperature+`}`)
+			var args struct {
+				Color, Day string
+				Size       *string
+				N          *float64 // 2.0 is a whole number, too
+			}
+			if len(a.Calls) != 1 {
+				t.Errorf("%s: %s", format, a)
+				continue
+			}
+			err := json.Unmarshal([]byte(a.Calls[0].Function.Arguments), &args)
+			if err == nil {
+				_, err = time.Parse(time.DateOnly, args.Day)
+			}
+			if err != nil || args.Color != "red" && args.Color != "dark blue" || args.Size != nil && !strings.Contains("SML", *args.Size) || args.N != nil && *args.N != 1 && *args.N != 2 {
+				t.Errorf("%s: %s: %v", format, a, err)
+			}
 		}
 	}
 }
