@@ -197,6 +197,8 @@ func TestRenderErrors(t *testing.T) {
 		{"refused", plainTemplate, Request{Messages: []Message{system("x"), user("y")}}, "No system role: x", true},
 		{"refused twice, first words", plainTemplate, Request{Messages: []Message{user("y"), system("x"), system("z")}}, "No system role: x", true},
 		{"broke", "{% for m in messages %}{{ m.nope.nope }}{% endfor %}", Request{Messages: []Message{user("x")}}, "template line 1: 'dict object' has no attribute 'nope'", false},
+		{"broke on arguments", "{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.arguments | items | list }}{% endfor %}{% endfor %}", Request{Messages: []Message{user("x"), called("1", "{}"), called("2", `{"a":`)}},
+			`template line 1: Can only get item pairs from a mapping.; the arguments of the call of "weather" are no JSON object: send one`, false},
 		{"limit", "{{ 'x' * 10**12 }}", Request{Messages: []Message{user("x")}}, "the template makes too much text", false},
 		{"continued message not printed", "{{ messages[0].content }}", Request{Messages: []Message{user("x"), assistant("y")}, End: EndContinue}, "the template does not print the message to be continued", false},
 		{"no messages", imTemplate, Request{}, "", false},
