@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"quern/bench/internal/must"
+	"quern/bench/internal/stat"
 )
 
 type options struct {
@@ -100,6 +101,7 @@ func run(ctx context.Context, o options) (err error) {
 	binary := filepath.Join(dir, "quern")
 	must.Get(execute(ctx, nil, "go", "build", "-o", binary, "./cmd/quern"))
 	r := result{Date: time.Now().Format(time.DateOnly), Machine: machine()}
+	watch := stat.StartWatch()
 	for _, file := range o.files {
 		c := comparison{Model: strings.TrimSuffix(filepath.Base(file), ".gguf"), options: o}
 		programs := must.Get(c.programs(ctx, binary, file))
@@ -119,6 +121,8 @@ func run(ctx context.Context, o options) (err error) {
 		}
 		r.Models = append(r.Models, c)
 	}
+	others := watch.Stop()
+	r.Machine.Others = &others
 	fmt.Print(r.render())
 	if o.out == "" {
 		return nil

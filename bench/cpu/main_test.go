@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quern/bench/internal/stat"
 )
 
 func runs(speed ...float64) (out []measurement) {
@@ -28,10 +30,10 @@ func compared() comparison {
 }
 
 func TestRender(t *testing.T) {
-	r := result{Machine: host{CPU: "x", CPUs: 2, OS: "linux/amd64", Commit: "c", Go: "go1", Load: 0.1}, Models: []comparison{compared()}}
+	r := result{Machine: host{CPU: "x", CPUs: 2, OS: "linux/amd64", Commit: "c", Go: "go1", Others: &stat.Others{Processors: 0.01, When: "meanwhile"}}, Models: []comparison{compared()}}
 	want := `Machine: x, 2 CPUs, linux/amd64  
 Commit: c, go1  
-Load average before: 0.10  
+Used by other programs meanwhile: 0.01 processors  
 
 m, 2 threads, median of 3 runs, interleaved; quern at avx2.
 
@@ -47,7 +49,7 @@ m, 2 threads, median of 3 runs, interleaved; quern at avx2.
 	if got := r.render(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	r.Machine.Load = 0.6
+	r.Machine.Others.Processors = 0.6
 	if got := r.render(); !strings.Contains(got, "do not count") {
 		t.Errorf("of a busy machine:\n%s", got)
 	}
@@ -67,7 +69,7 @@ func TestReadme(t *testing.T) {
 	for i, r := range []result{
 		{Date: "2026-01-01", Models: []comparison{old}},
 		{Date: "2026-01-01", Models: []comparison{newer}},
-		{Date: "2026-01-02", Models: []comparison{busy}, Machine: host{Load: 3}},
+		{Date: "2026-01-02", Models: []comparison{busy}, Machine: host{Others: &stat.Others{Processors: 1.5}}},
 	} {
 		if name, err := r.save(filepath.Join(dir, "results")); err != nil {
 			t.Fatalf("result %d: %q, %v", i, name, err)

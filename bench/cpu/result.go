@@ -23,18 +23,19 @@ type result struct {
 
 // A host is where it was measured, with what.
 type host struct {
-	CPU    string  `json:"cpu"`
-	CPUs   int     `json:"cpus"`
-	OS     string  `json:"os"`
-	Commit string  `json:"commit"`
-	Go     string  `json:"go"`
-	Load   float64 `json:"load_before"` // of one minute, -1 where the system does not say
+	CPU    string `json:"cpu"`
+	CPUs   int    `json:"cpus"`
+	OS     string `json:"os"`
+	Commit string `json:"commit"`
+	Go     string `json:"go"`
+
+	Others *stat.Others `json:"others,omitempty"`
 }
 
-func (h host) busy() bool { return h.Load > stat.MostLoad }
+func (h host) busy() bool { return h.Others != nil && h.Others.Busy() }
 
 func machine() host {
-	h := host{CPU: runtime.GOARCH, CPUs: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH, Commit: "unknown", Go: runtime.Version(), Load: stat.Load()}
+	h := host{CPU: runtime.GOARCH, CPUs: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH, Commit: "unknown", Go: runtime.Version()}
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(text)) {
 			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
@@ -123,8 +124,8 @@ func (r *result) render() string {
 	var b strings.Builder
 	h := r.Machine
 	fmt.Fprintf(&b, "Machine: %s, %d CPUs, %s  \nCommit: %s, %s  \n", h.CPU, h.CPUs, h.OS, h.Commit, h.Go)
-	if h.Load >= 0 {
-		b.WriteString(stat.Stamp(h.Load) + "  \n")
+	if h.Others != nil {
+		b.WriteString(h.Others.Stamp() + "  \n")
 	}
 	for _, c := range r.Models {
 		fmt.Fprintf(&b, "\n%s, %d threads, median of %d runs, interleaved; quern at %s.\n\n|", c.Model, c.Threads, len(c.Programs[0].Runs), c.Programs[0].Runs[0].CPULevel)

@@ -80,7 +80,7 @@ type result struct {
 func run(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	defer must.Catch(&err)
 	began := time.Now()
-	load := stat.Load()
+	watch := stat.StartWatch()
 	m := must.Get(open(ctx, o))
 	defer m.close()
 	var list []result
@@ -117,7 +117,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 		r.name = "lookup, " + t.name
 		note(r)
 	}
-	text := render(list, o, began, load)
+	text := render(list, o, began, watch.Stop())
 	fmt.Fprint(stdout, text)
 	if o.out == "" {
 		return nil
@@ -128,9 +128,9 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	return nil
 }
 
-func render(list []result, o options, began time.Time, load float64) string {
+func render(list []result, o options, began time.Time, others stat.Others) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, CPU level %s  \n%s  \n", began.Format("2006-01-02 15:04"), kernels.Level(), stat.Stamp(load))
+	fmt.Fprintf(&b, "%s, CPU level %s  \n%s  \n", began.Format("2006-01-02 15:04"), kernels.Level(), others.Stamp())
 	fmt.Fprintf(&b, "`go run ./bench/draft %s-streams %d -threads %d -runs %d -tokens %d -draft-tokens %d %s`, median of %d runs, interleaved.\n\n",
 		o.kind(), o.streams, o.threads, o.by, o.tokens, o.most, filepath.Base(o.file), o.by)
 	b.WriteString("| drafts | tokens drafted | drawn of these | without, tokens/s | range | with | range | ratio |\n|---|---:|---:|---:|---|---:|---|---:|\n")

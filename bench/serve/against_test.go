@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"quern/bench/internal/stat"
 )
 
 // completer writes a token an event, each by what spoil makes of the stream of request n.
@@ -70,7 +72,7 @@ func TestAgainst(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := c.table(&out, heats, 0.7); err != nil {
+	if err := c.table(&out, heats, stat.Others{Processors: 0.7, When: "before"}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -130,7 +132,7 @@ func TestAgainstRandom(t *testing.T) {
 			t.Errorf("problems: %q", p)
 		}
 		var out bytes.Buffer
-		if err := c.table(&out, heats, -1); err != nil {
+		if err := c.table(&out, heats, stat.Others{Processors: -1}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")

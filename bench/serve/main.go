@@ -149,10 +149,10 @@ const mostNumber = 1_000_000
 
 // compare runs a contest and prints its table. It says whether nothing went wrong.
 func (c *contest) compare(ctx context.Context) bool {
-	busy := stat.Load()
+	others := stat.Before() // the servers idle still
 	heats, err := c.against(ctx, os.Stderr)
 	if err == nil {
-		err = c.table(os.Stdout, heats, busy)
+		err = c.table(os.Stdout, heats, others)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)

@@ -12,8 +12,8 @@ import (
 )
 
 // table writes what a contest found, in Markdown: medians of the rounds and their ranges,
-// percentiles of all rounds together. busy is the load average before.
-func (c *contest) table(out io.Writer, heats [][][]heat, busy float64) (err error) {
+// percentiles of all rounds together. others is what other programs used before.
+func (c *contest) table(out io.Writer, heats [][][]heat, others stat.Others) (err error) {
 	defer must.Catch(&err)
 	random := c.loads[0].rate > 0
 	arrivals := "the next request starts when one ends"
@@ -22,7 +22,7 @@ func (c *contest) table(out io.Writer, heats [][][]heat, busy float64) (err erro
 	}
 	prompts := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(c.prompts)), " and "), "[]")
 	must.Get(fmt.Fprintf(out, "Prompts of %s tokens, replies of %d; %s; %d rounds of %v, interleaved, seed %d. Times in ms: median, 99th percentile.\n%s\n\n",
-		prompts, c.maxTokens, arrivals, c.rounds, c.length, c.seed, stat.Stamp(busy)))
+		prompts, c.maxTokens, arrivals, c.rounds, c.length, c.seed, others.Stamp()))
 	columns := c.columns(random)
 	head, rule := "|", "|"
 	for _, col := range columns {

@@ -71,9 +71,9 @@ func run(out io.Writer, o options) (err error) {
 	must.Do(os.WriteFile(ranks, v.ranks(), 0o600))
 	p := must.Get(startPeer(filepath.Join("bench", "tokens", "peer.mjs"), o.peers))
 	defer p.Stop()
-	load := stat.Load()
+	others := stat.Before() // the peer is a child that lives until the end
 	fmt.Fprintf(out, "# Tokenizers, %s\n\n%d CPUs, %s/%s, %s. %s\n\n", time.Now().Format(time.DateOnly),
-		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), stat.Stamp(load))
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), others.Stamp())
 	fmt.Fprintf(out, "Vocabulary %s; documents of %d KiB; MB for a second of the process's CPU time, median of %d runs, interleaved.\n\n", filepath.Base(o.vocab), document>>10, o.runs)
 	fmt.Fprint(out, "| pre-tokenizer | text | quern | range | tokenizers | range | tiktoken (wasm) | range | same tokens |\n|---|---|---:|---|---:|---|---:|---|---|\n")
 	for _, pre := range rows {

@@ -56,19 +56,22 @@ type field struct {
 
 // Parse parses a body. Of duplicate keys the last counts; nesting is
 // limited by encoding/json to 10000.
-func Parse(b []byte) (*Object, error) {
+func Parse(b []byte) (*Object, error) { return ParseNamed(b, "body") }
+
+// ParseNamed is Parse for what errors call by another name: a message, an event.
+func ParseNamed(b []byte, name string) (*Object, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(b)) == 0 {
-		return nil, fault.New(fault.CodeInvalidJSON, "", "the body is empty; send a JSON object")
+		return nil, fault.New(fault.CodeInvalidJSON, "", "the %s is empty; send a JSON object", name)
 	}
 	if !utf8.Valid(b) {
-		return nil, fault.New(fault.CodeInvalidJSON, "", "the body is not valid UTF-8")
+		return nil, fault.New(fault.CodeInvalidJSON, "", "the %s is not valid UTF-8", name)
 	}
 	if err := json.Unmarshal(b, &unread{}); err != nil {
-		return nil, fault.New(fault.CodeInvalidJSON, "", "the body is not valid JSON at byte %d: %v", err.(*json.SyntaxError).Offset, err)
+		return nil, fault.New(fault.CodeInvalidJSON, "", "the %s is not valid JSON at byte %d: %v", name, err.(*json.SyntaxError).Offset, err)
 	}
 	if b = bytes.TrimSpace(b); b[0] != '{' {
-		return nil, fault.New(fault.CodeInvalidJSON, "", "the body must be a JSON object, got %s", describe(b))
+		return nil, fault.New(fault.CodeInvalidJSON, "", "the %s must be a JSON object, got %s", name, describe(b))
 	}
 	v := Value{Raw: b, index: -1, p: &problem{objects: -1}} // the body itself does not count
 	o := v.Object()

@@ -3,9 +3,7 @@ package eleven
 import (
 	"cmp"
 	"encoding/base64"
-	"errors"
 	"math"
-	"strings"
 
 	"quern/engine"
 	"quern/httpapi/internal/body"
@@ -36,10 +34,7 @@ const (
 
 // readLiveMessage reads a message; multi is for those that name contexts.
 func (a api) readLiveMessage(c *server.Call, b []byte, multi bool) (*liveMessage, error) {
-	o, err := body.Parse(b)
-	if e := (*fault.Error)(nil); errors.As(err, &e) {
-		e.Message = strings.Replace(e.Message, "the body", "the message", 1)
-	}
+	o, err := body.ParseNamed(b, "message")
 	if err != nil {
 		return nil, err
 	}

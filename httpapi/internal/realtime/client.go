@@ -42,11 +42,9 @@ func (s *session) handle(b []byte) {
 
 // take reads an event and does what it says; id becomes its id.
 func (s *session) take(b []byte, id *string) error {
-	o, err := body.Parse(b)
+	o, err := body.ParseNamed(b, "event")
 	if err != nil {
-		e := s.failure(s.ctx, err)
-		e.Message = strings.Replace(e.Message, "the body", "the event", 1)
-		return e
+		return err
 	}
 	*id = o.Str("event_id")
 	if len(*id) > 512 {

@@ -207,10 +207,7 @@ func (s *session) fail(kind string, err error) {
 
 // take does what a message says, or returns what is wrong with it, and by what name.
 func (s *session) take(b []byte) (kind string, err error) {
-	o, err := body.Parse(b)
-	if e := (*fault.Error)(nil); errors.As(err, &e) {
-		e.Message = strings.Replace(e.Message, "the body", "the message", 1)
-	}
+	o, err := body.ParseNamed(b, "message")
 	if err != nil {
 		return "input_error", err
 	}
