@@ -101,7 +101,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		s.put([]string{"generation"}, k+1)
 		return true
 	}
-	if d := directions[w]; d != "" && s.onRoad() {
+	if d := directions[w]; d != "" && (s.onRoad() || streetEnds[s.lastWord()]) {
 		s.put([]string{d}, k)
 		return true
 	}

@@ -177,7 +177,7 @@ var calendar = []pattern{
 // dateWords are words behind which 10/31 is a day, clockWords those behind which 0900 is a time,
 // beforeYears those behind which '08 is a year.
 var (
-	dateWords   = set("on until till since dated due thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
+	dateWords   = set("on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
 	clockWords  = set("at by until till before after around from to since")
 	beforeYears = set(`of class since in from to and the by before after until spring summer fall autumn winter late early back circa
 		january february march april may june july august september october november december`)

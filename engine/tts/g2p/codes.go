@@ -142,7 +142,7 @@ var codes = []pattern{
 	}},
 	// 3PO, 4B
 	{re(`(\d{1,3})([A-Z]{1,3})`), func(m []string, s *scanner) []string {
-		if _, ok := units[m[2]]; !s.labelled() && (ok || m[2] == "M") {
+		if _, ok := units[m[2]]; !s.labelled() && (ok || m[2] == "M") || ordinalEnds[m[2]] {
 			return nil
 		}
 		return append(cardinal(m[1], s.accent), "!"+m[2])
@@ -302,6 +302,7 @@ var (
 	pairedNumbers  = set(`office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus room suite route highway interstate bus apartment gate http error status rtx gtx`)
 	labels         = set("table figure exhibit form schedule exercise problem example listing equation plate diagram")
 	coded          = set("plate plates vin code sku confirmation voucher coupon serial registration")
+	ordinalEnds    = map[string]bool{"ST": true, "ND": true, "RD": true, "TH": true}
 	lettered       = set("route unit apartment suite gate row seat exit room section flat bay platform terminal bus track highway door aisle pier stand")
 	batted         = set("batting batted hit hits hitting slugging slugged")
 	averages       = set("hitter hitters record average team percentage season")

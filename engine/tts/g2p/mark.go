@@ -110,7 +110,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	case r == '#':
 		word := ""
 		switch {
-		case unicode.IsDigit(next) && !digitsOnly(rest[n:]):
+		case unicode.IsDigit(next) && !digitsOnly(rest[n:]) && !unitNumber().MatchString(rest[n:]):
 			word = "hashtag"
 		case unicode.IsDigit(next):
 			word = "number"
@@ -178,6 +178,9 @@ func unitAhead(rest string) string {
 	}
 	return u
 }
+
+// unitNumber is the number of a flat: #3B.
+var unitNumber = lazy(`^\d{1,4}-?[A-Z]\b`)
 
 // entities are signs as HTML writes them.
 var entities = map[string]string{"amp": "and", "nbsp": "", "lt": "less than", "gt": "greater than", "quot": "", "apos": "", "#39": "", "copy": "copyright", "reg": "registered", "trade": "trademark", "deg": "degrees", "times": "times", "euro": "euros", "pound": "pounds", "cent": "cents",

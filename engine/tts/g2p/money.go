@@ -3,6 +3,7 @@ package g2p
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A currency has names of one and several of its units and of their hundredths.
@@ -169,9 +170,25 @@ func (s *scanner) paidFor(out []string) []string {
 	return out
 }
 
+var (
+	possessors = set("the this that his her my our your their its every each another whose")
+	unpriced   = set("was is are were will would has had have can could should may might did does do he she it they we you i who which that not more less back owed due")
+)
+
+// pricedNoun reports whether an amount stands between an article and a noun: the $2 billion
+// project, but the $5 he owes and the $9 million raised.
+func (s *scanner) pricedNoun() bool {
+	w := s.nextWord()
+	return possessors[s.lastWord()] && strings.HasPrefix(s.text[s.matchEnd:], " ") && w != "" && unicode.IsLower(firstRune(w)) &&
+		!preps[w] && !unpriced[w] && !adverbs[w] && !particles[w] && !strings.HasSuffix(w, "ed") && w != "per"
+}
+
 // sum is the amount itself.
 func sum(c currency, amount, mag string, s *scanner) []string {
 	whole, frac, _ := strings.Cut(amount, ".")
+	if s.pricedNoun() {
+		c[1] = c[0]
+	}
 	name := strings.Fields(s.named1(whole, c[0], c[1]))
 	if mag != "" {
 		return join(decimal(amount, s.accent), []string{magnitude(mag)}, strings.Fields(s.named1("", c[0], c[1])))

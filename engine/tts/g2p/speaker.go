@@ -87,7 +87,7 @@ func (p *speaker) word(i int) (string, Source) {
 	low := strings.ToLower(w)
 	capital := len(w) > 1 && w == strings.ToUpper(w) && strings.ToUpper(w) != low
 	shout := capital && p.shouting(i)
-	if capital && !shout && (initialisms[w] || !strings.Contains(w, "'") && len(w) <= 5 && !p.has(w) || vowelless(w)) {
+	if capital && !shout && (initialisms[w] || len(w) == 2 && !pairs[w] || !strings.Contains(w, "'") && len(w) <= 5 && !p.has(w) || vowelless(w)) {
 		return p.g.letters(w, p.accent), Spelled
 	}
 	if shout && (initialisms[w] && !wordsToo[w] || vowelless(w) || len(w) <= 4 && !strings.Contains(w, "'") && !p.has(w)) {
@@ -149,6 +149,10 @@ var initialisms = map[string]bool{"US": true, "IT": true, "AI": true, "TV": true
 
 // wordsToo are initialisms that are words where all around is in capitals.
 var wordsToo = map[string]bool{"US": true, "IT": true, "AM": true, "WHO": true, "LED": true, "AD": true, "CO": true, "LA": true, "POW": true, "ER": true, "ET": true, "OS": true, "EST": true, "SEC": true, "SAT": true, "RIP": true, "UPS": true, "PE": true, "ETA": true}
+
+// pairs are words of two letters, which may stand in capitals for emphasis.
+var pairs = map[string]bool{"AH": true, "AN": true, "AS": true, "AT": true, "BE": true, "BY": true, "DO": true, "DR": true, "EH": true, "GO": true, "HA": true, "HE": true, "HI": true, "HM": true, "IF": true, "IN": true, "IS": true, "ME": true, "MM": true, "MR": true, "MY": true,
+	"NO": true, "OF": true, "OH": true, "ON": true, "OR": true, "OW": true, "OX": true, "SH": true, "SO": true, "ST": true, "TO": true, "UH": true, "UM": true, "UP": true, "VS": true, "WE": true, "YA": true, "YE": true, "YO": true, "MS": true, "PA": true, "MA": true}
 
 // vowelless reports whether a word in capitals can only be spelled.
 func vowelless(w string) bool {

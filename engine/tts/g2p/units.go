@@ -207,6 +207,9 @@ func measure(m []string, s *scanner) []string {
 	if unit == "in" && spaced && bare && stop == "" && !set("foot feet")[s.lastWord()] && after != "" && !strings.ContainsAny(after[:1], ",);.:!?") {
 		return nil
 	}
+	if unit == "in" && gap == "-" && strings.HasPrefix(after, "-a") {
+		return nil // a 1-in-a-million chance
+	}
 	if unit == "W" && spaced && (strings.HasPrefix(after, ". ") || streetAhead().MatchString(strings.TrimPrefix(s.text[end:min(len(s.text), end+48)], " "))) {
 		return nil // 1200 W. Oak St.
 	}

@@ -63,6 +63,9 @@ func (s *scanner) word(rest string) {
 	if len(clean) == 2 && clean == strings.ToUpper(clean) && !s.capitals && len(after) > 1 && after[0] == '-' && isDigit(after[1]) {
 		t.spell = true // IL-6
 	}
+	if states[clean] && !s.capitals && s.afterComma() {
+		t.spell = true // Cupertino, CA
+	}
 	s.add(t, k)
 	s.operator(false)
 }
