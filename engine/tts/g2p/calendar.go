@@ -86,6 +86,14 @@ var calendar = []pattern{
 	}},
 	// 3:05 pm, 15:30, 1:02:03
 	{re(`(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?:\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?))?`), sayTime},
+	// 6.45 a.m.; at 9.30, in Britain
+	{re(`(\d{1,2})\.([0-5]\d)()\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?)`), sayTime},
+	{re(`([1-9]|1\d|2[0-3])\.([0-5]\d)()()`), func(m []string, s *scanner) []string {
+		if s.accent != British || s.lastWord() != "at" || quantified[s.nextWord()] {
+			return nil
+		}
+		return sayTime(m, s)
+	}},
 	{re(`(\d{1,2})h([0-5]\d)`), func(m []string, s *scanner) []string {
 		if atoi(m[1]) > 24 {
 			return nil
@@ -186,6 +194,9 @@ var (
 // zones are names of zones behind a time in four figures.
 var zones = map[string]bool{"GMT": true, "UTC": true, "EST": true, "EDT": true, "CST": true, "CDT": true, "MST": true, "MDT": true, "PST": true, "PDT": true, "CET": true, "BST": true, "Zulu": true}
 
+// quantified are words behind a number that is no time.
+var quantified = set("percent per million billion trillion times degrees")
+
 // timeWords are what is counted down: T-10 seconds.
 var timeWords = set("second seconds minute minutes hour hours day days week weeks month months sec secs min mins hrs")
 
@@ -274,6 +285,7 @@ var namedDates = []pattern{
 		}
 		return []string{"!" + m[0]}
 	}},
+	{re(`AM/PM`), func(m []string, s *scanner) []string { return []string{"!AM", "!PM"} }},
 	// T-10 seconds
 	{re(`T[-−–](\d{1,4})`), func(m []string, s *scanner) []string {
 		if !timeWords[s.nextWord()] {

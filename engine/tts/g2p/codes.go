@@ -129,7 +129,7 @@ var codes = []pattern{
 			return inPairs(m[0], s.accent) // the 747's nose
 		case len(m[0]) == 4 && (w == "year" || w == "years"):
 			return year(m[0], s.accent)
-		case emergencies[m[0]] && emergencyWords[s.nextWord()], w == "ending" && len(m[0]) >= 3:
+		case emergencies[m[0]] && (emergencyWords[s.nextWord()] || alarms[w]), w == "ending" && len(m[0]) >= 3:
 			return digits(m[0])
 		case (w == "star" || w == "pound") && keyed[s.wordBack(2)]:
 			return digits(m[0])
@@ -238,6 +238,7 @@ var namedCodes = []pattern{
 	{re(`(?:localhost):(\d{2,5})`), func(m []string, s *scanner) []string {
 		return join([]string{"localhost", "colon"}, inPairs(m[1], s.accent))
 	}},
+	{re(`TL;DR`), func(m []string, s *scanner) []string { return []string{"!TLDR"} }},
 	// NaCl, Fe2O3, Ca(OH)2
 	{re(element + `{2,8}`), func(m []string, s *scanner) []string {
 		if strings.ToUpper(m[0]) == m[0] || notFormulas[m[0]] {
@@ -298,6 +299,7 @@ var notFormulas = set("HeLa NaN LaTe CoCo CoCa CaBi LiSa BaCk")
 var (
 	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial`)
 	emergencies    = set("911 999 112 988")
+	alarms         = set("call calls called calling dial dialed dialing phone phoned ring text")
 	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
 	pairedNumbers  = set(`office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus room suite route highway interstate bus apartment gate http error status rtx gtx`)
 	labels         = set("table figure exhibit form schedule exercise problem example listing equation plate diagram")

@@ -86,6 +86,10 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	case r == '&' && entity(rest) > 0:
 		k := entity(rest)
 		s.say(entities[rest[1:k-1]], k)
+	case r == '>' && spaced && s.afterName() && unicode.IsUpper(firstRune(strings.TrimLeft(rest[n:min(len(rest), 4)], " "))) && wordLen(strings.TrimLeft(rest[n:min(len(rest), 8)], " ")) > 1:
+		punct(",", n) // Settings > General
+	case r == '$' && unicode.IsSpace(next) && s.lineStart():
+		s.i += n // of a shell
 	case r == '$' && unicode.IsLetter(next):
 		s.say("dollar", n)
 	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):

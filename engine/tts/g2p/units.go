@@ -201,7 +201,7 @@ func measure(m []string, s *scanner) []string {
 	bare := shape+power+slash == ""
 	// A letter on its own is a unit only right behind its number ("5 A grades"), but
 	// for those no sentence goes on with.
-	if bare && len(unit) == 1 && spaced && !strings.Contains("mghslVW", unit) {
+	if bare && len(unit) == 1 && spaced && !strings.Contains("mghslLVW", unit) {
 		return nil
 	}
 	if unit == "in" && spaced && bare && stop == "" && !set("foot feet")[s.lastWord()] && after != "" && !strings.ContainsAny(after[:1], ",);.:!?") {
