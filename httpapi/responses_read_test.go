@@ -281,6 +281,29 @@ func TestLogprobsBesideItems(t *testing.T) {
 	}
 }
 
+// TestEarlyLogprobs: log-probabilities that come before their words begin no item.
+func TestEarlyLogprobs(t *testing.T) {
+	f := scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+		for _, e := range []engine.Event{
+			admitted,
+			{Type: engine.Delta, Logprobs: []engine.Logprob{{Bytes: []byte("hm"), Aside: true}, {Bytes: []byte("so")}}},
+			{Type: engine.ReasoningDelta, Text: "hm"}, {Type: engine.Delta, Text: "so", Logprobs: []engine.Logprob{{Bytes: []byte(" it")}}}, delta(" it"),
+			{Type: engine.Delta, Logprobs: []engine.Logprob{{Bytes: []byte("{}"), Aside: true}}},
+			{Type: engine.CallStart, CallID: "c1", Name: "f"}, {Type: engine.CallDelta, Text: `{}`}, {Type: engine.CallEnd},
+			{Type: engine.Finish, Reason: engine.ReasonCalls}, done,
+		} {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	})
+	s := newServer(t, httpapi.Options{Engine: f})
+	r := respond(t, s, `"input":"x","include":["message.output_text.logprobs"]`)
+	if len(r.Output) != 3 || r.Output[0].Type != "reasoning" || r.Output[1].Content[0].Text != "so it" || len(r.Output[1].Content[0].Logprobs) != 2 || r.Output[2].Arguments != "{}" || r.Output[2].Status != "completed" {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestBrokenCall: a call that went wrong is incomplete, whatever follows it, and its arguments
 // are never told to be whole.
 func TestBrokenCall(t *testing.T) {

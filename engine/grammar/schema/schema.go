@@ -111,12 +111,6 @@ func AddObject(b *grammar.Builder, name string) *grammar.Node {
 	return c.anyObject()
 }
 
-// AddValue builds any JSON value.
-func AddValue(b *grammar.Builder, name string) *grammar.Node {
-	c := &compiler{b: b, prefix: name + "#", lexemes: map[*grammar.Regex]*grammar.Node{}}
-	return c.anyValue()
-}
-
 // Compile makes the grammar of one schema.
 func Compile(src []byte, trie *grammar.Trie, l grammar.Limits, o Options) (*grammar.Grammar, []string, error) {
 	b := grammar.NewBuilder(l)

@@ -26,7 +26,8 @@ type reply struct {
 	number int   // of the next event
 	open   *item // under way; nil between items
 	text   strings.Builder
-	reason string // why the turn ended
+	early  []ask.Logprob // of words that did not come yet
+	reason string        // why the turn ended
 }
 
 func newReply(r *request) *reply {
@@ -103,16 +104,18 @@ func (r *reply) into(kind string) error {
 	return r.begin(it)
 }
 
-// say adds words. Of tokens that are none no log-probability is told.
+// say adds words. Of tokens that are none no log-probability is told; those that come before
+// their words wait for them.
 func (r *reply) say(ev turn.Event) error {
-	var probs []ask.Logprob
 	if r.logprobs {
 		words := slices.DeleteFunc(slices.Clone(ev.Logprobs), func(l engine.Logprob) bool { return l.Aside })
-		probs = ask.Logprobs(words, r.top)
+		r.early = append(r.early, ask.Logprobs(words, r.top)...)
 	}
-	if ev.Text == "" && len(probs) == 0 {
+	if ev.Text == "" {
 		return nil
 	}
+	probs := r.early
+	r.early = nil
 	if err := r.into(itemMessage); err != nil {
 		return err
 	}
