@@ -87,10 +87,13 @@ func (p *speaker) word(i int) (string, Source) {
 	low := strings.ToLower(w)
 	capital := len(w) > 1 && w == strings.ToUpper(w) && strings.ToUpper(w) != low
 	shout := capital && p.shouting(i)
-	if capital && !shout && (initialisms[w] || !strings.Contains(w, "'") && len(w) <= 5 && !p.has(w)) {
+	if capital && !shout && (initialisms[w] || !strings.Contains(w, "'") && len(w) <= 5 && !p.has(w) || len(w) == 2 && !strings.ContainsAny(w, "AEIOUY")) {
 		return p.g.letters(w, p.accent), Spelled
 	}
-	if stem, ok := strings.CutSuffix(strings.TrimSuffix(w, "'s"), "s"); ok && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && (initialisms[stem] || !p.has(stem)) && p.g.names[low] == "" {
+	if shout && (initialisms[w] && !wordsToo[w] || len(w) <= 4 && !strings.Contains(w, "'") && !p.has(w)) {
+		return p.g.letters(w, p.accent), Spelled // HIV/AIDS
+	}
+	if stem, ok := strings.CutSuffix(strings.TrimSuffix(w, "'s"), "s"); ok && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && (initialisms[stem] || !p.has(stem) || p.lettered(stem)) && p.g.names[low] == "" {
 		return p.g.letters(w, p.accent), Spelled // CPUs
 	}
 	tag := p.tag(i)
@@ -118,6 +121,12 @@ func (p *speaker) has(w string) bool {
 	return from == Lexicon
 }
 
+// lettered reports whether the dictionary spells a word.
+func (p *speaker) lettered(w string) bool {
+	said, _ := p.g.known(w, "", p.accent)
+	return bare.Replace(said) == bare.Replace(p.g.letters(w, p.accent))
+}
+
 // shouting reports whether the words around item i are in capitals too, so that
 // capitals are emphasis.
 func (p *speaker) shouting(i int) bool {
@@ -136,7 +145,10 @@ func (p *speaker) shouting(i int) bool {
 // initialisms are spelled though the dictionary has a word of these letters.
 var initialisms = map[string]bool{"US": true, "IT": true, "AI": true, "TV": true, "PC": true, "UK": true, "EU": true, "UN": true, "ID": true,
 	"AM": true, "PM": true, "CD": true, "PR": true, "HR": true, "LA": true, "ER": true, "VR": true, "AR": true, "API": true, "URL": true, "CEO": true, "USA": true, "DNA": true, "RNA": true,
-	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true, "EST": true, "ABC": true, "PST": true, "CST": true, "EDT": true, "PDT": true, "GMT": true, "CO": true, "AD": true, "MD": true, "PO": true}
+	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true, "EST": true, "ABC": true, "PST": true, "CST": true, "EDT": true, "PDT": true, "GMT": true, "CO": true, "AD": true, "MD": true, "PO": true, "WHO": true, "POW": true, "ET": true, "HIV": true, "GE": true, "ETA": true, "ROI": true, "FYI": true, "IPO": true, "CFO": true, "COO": true, "CTO": true, "NGO": true, "PE": true, "IP": true, "IQ": true, "EQ": true, "CV": true, "SUV": true, "VIP": true, "MIT": true, "UPS": true, "IBM": true, "EPA": true}
+
+// wordsToo are initialisms that are words where all around is in capitals.
+var wordsToo = map[string]bool{"US": true, "IT": true, "AM": true, "WHO": true, "LED": true, "AD": true, "CO": true, "LA": true, "POW": true, "ER": true, "ET": true, "OS": true, "EST": true}
 
 // say pronounces a word by the dictionary, in parts, or by the model.
 func (p *speaker) say(w, tag string) (string, Source) {

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"slices"
 	"strings"
 
 	"quern/engine"
@@ -102,11 +103,12 @@ func (r *reply) into(kind string) error {
 	return r.begin(it)
 }
 
-// say adds words.
+// say adds words. Of tokens that are none no log-probability is told.
 func (r *reply) say(ev turn.Event) error {
 	var probs []ask.Logprob
 	if r.logprobs {
-		probs = ask.Logprobs(ev.Logprobs, r.top)
+		words := slices.DeleteFunc(slices.Clone(ev.Logprobs), func(l engine.Logprob) bool { return l.Aside })
+		probs = ask.Logprobs(words, r.top)
 	}
 	if ev.Text == "" && len(probs) == 0 {
 		return nil
@@ -134,7 +136,7 @@ func (r *reply) think(text string) error {
 
 // begin ends the item under way and begins another.
 func (r *reply) begin(it *item) error {
-	if err := r.close(completed); err != nil {
+	if err := r.leaveOff(completed); err != nil {
 		return err
 	}
 	r.open = it
@@ -160,6 +162,14 @@ func (r *reply) part() any {
 		return r.open.parts[0].spell()
 	}
 	return textPart{"reasoning_text", r.open.text}
+}
+
+// leaveOff ends the item under way with a status. A call has ended before, if it is whole.
+func (r *reply) leaveOff(status string) error {
+	if r.open != nil && r.open.kind == itemCall {
+		status = incomplete
+	}
+	return r.close(status)
 }
 
 // close ends the item under way, if there is one, with a status.
@@ -209,16 +219,12 @@ func (r *reply) End() error {
 	if r.reason == engine.ReasonLength {
 		status = incomplete
 	}
-	itemStatus := status
 	if r.open == nil && len(r.object.Output) == 0 && status == completed {
 		if err := r.into(itemMessage); err != nil { // it said nothing
 			return err
 		}
 	}
-	if r.open != nil && r.open.kind == itemCall {
-		itemStatus = incomplete // it has no end
-	}
-	if err := r.close(itemStatus); err != nil {
+	if err := r.leaveOff(status); err != nil {
 		return err
 	}
 	if status == incomplete {
