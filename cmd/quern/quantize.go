@@ -43,8 +43,10 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			if err != nil {
 				return err
 			}
-			if use := local.FileUse(args[0]); use != "" {
-				return fmt.Errorf("quantize writes text models, and %s is for: %s", args[0], use)
+			if st, err := os.Stat(args[0]); err == nil && st.Mode().IsRegular() {
+				if use := local.FileUse(args[0]); use != "" {
+					return fmt.Errorf("quantize writes text models, and %s is for: %s", args[0], use)
+				}
 			}
 			ctx, stop := signals(cmd.Context(), stopSignals...)
 			defer stop()

@@ -26,6 +26,9 @@ func TestScanPipes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := New(Options{Options: engine.Options{Models: []engine.ModelOptions{{Path: filepath.Join(dir, "pipe.gguf")}}, Log: slog.New(slog.DiscardHandler)}, Kinds: &counted{looks: map[string]int{}}}); err == nil {
+		t.Error("a pipe that is named is taken for a model")
+	}
 	c, err := New(Options{Options: engine.Options{Dirs: []string{dir}, Log: slog.New(slog.DiscardHandler)}, Kinds: &counted{looks: map[string]int{}}})
 	if err != nil {
 		t.Fatal(err)
