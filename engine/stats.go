@@ -58,6 +58,24 @@ type ModelStats struct {
 	Adapters []AdapterStats
 }
 
+// Add adds the work and the memory of x, a model of the same name whose file was replaced while it was
+// loaded. Its cache and its drafts are not told apart.
+func (m *ModelStats) Add(x ModelStats) {
+	m.Waiting += x.Waiting
+	m.Background += x.Background
+	m.Running += x.Running
+	m.PromptTokens += x.PromptTokens
+	m.GeneratedTokens += x.GeneratedTokens
+	m.ForcedTokens += x.ForcedTokens
+	m.Steps += x.Steps
+	m.PrefixQueries += x.PrefixQueries
+	m.PrefixHits += x.PrefixHits
+	m.DiskHits += x.DiskHits
+	m.Preemptions += x.Preemptions
+	m.WeightBytes += x.WeightBytes
+	m.CacheBytes += x.CacheBytes
+}
+
 // AdapterStats describe one adapter of a resident model.
 type AdapterStats struct {
 	Model   string // what requests call the model with it

@@ -80,7 +80,7 @@ type EventType uint8
 // and calls.
 const (
 	// Admitted: the model is loaded, the prompt fits and is queued. What fails
-	// later is a failure of the engine. Sets PromptTokens, Truncated and Constrained.
+	// later is a failure of the engine. Sets PromptTokens, Truncated, Constrained and Notes.
 	Admitted EventType = iota + 1
 	// PromptDone: the prompt was evaluated. Sets PromptTokens, CachedTokens and, when asked
 	// for, Prompt.
@@ -130,6 +130,7 @@ type Event struct {
 	PromptTokens int       // Admitted, PromptDone, Done
 	Truncated    int       // Admitted: messages dropped by Prompt.AutoShorten
 	Constrained  bool      // Admitted: the request's Constraint is in force
+	Notes        []string  // Admitted: what of the tools' schemas calls are not held to
 	CachedTokens int       // PromptDone, Done: prompt tokens taken from the prefix cache
 	Prompt       []Logprob // PromptDone: one entry per prompt token, with PromptLogprobs; the first has no log-probability (Top is nil, Logprob 0)
 	OutputTokens int       // deltas, calls, Finish, Done: tokens all sequences have generated so far
@@ -145,6 +146,7 @@ type Logprob struct {
 	Bytes   []byte // the token's text, which need not be valid UTF-8
 	Logprob float32
 	Top     []Alternative // best first
+	Aside   bool          // of a Delta: the token is no part of the text, but of thinking, a call or a marker
 }
 
 // An Alternative is a token that could have come.

@@ -51,7 +51,7 @@ func Open(path string) (*weights.Set, error) {
 
 // readHead returns the first bytes of a file.
 func readHead(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := weights.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"quern/engine"
@@ -207,6 +208,78 @@ func TestHiddenTools(t *testing.T) {
 		status, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],"max_tokens":5,"tool_choice":`+choice+tool+`}`)
 		if status != want || want == 400 && !strings.Contains(string(body), `"param":"tool_choice"`) {
 			t.Errorf("%s: %d %s", choice, status, body)
+		}
+	}
+}
+
+// TestToolWarnings: what of a tool's schema calls are not held to is told in a header.
+func TestToolWarnings(t *testing.T) {
+	s := newThinking(t, httpapi.Options{}, engine.ModelOptions{})
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"a":{"type":"string","format":"path"}}}`:   "tools: format path: not known, ignored",
+		`{"type":"object","properties":{"a":{"type":"string","sorted":true}}}`:     "tools: sorted: not a keyword of JSON Schema, ignored",
+		`{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`: "calls are read as they come, not held to their schemas: tools[0].",
+		`{"type":"object","properties":{"a":{"type":"string"}}}`:                   "",
+	} {
+		for path, body := range map[string]string{
+			"/v1/chat/completions": oneMessage + `,"tools":[` + toolOf("f", "d", schema) + `],"max_tokens":3`,
+			"/v1/responses":        `{"input":"x","max_output_tokens":3,"tools":[{"type":"function","name":"f","parameters":` + schema + `}]`,
+			"/v1/messages":         `{"max_tokens":3,` + userX + `,"tools":[{"name":"f","input_schema":` + schema + `}]`,
+		} {
+			for _, stream := range []string{"}", `,"stream":true}`} {
+				r := post(t, s, path, body+stream)
+				if got := strings.Join(r.Header.Values(warningHeader), "|"); r.StatusCode != 200 || !strings.Contains(got, want) || want == "" && got != "" {
+					t.Errorf("%s, %s: %d, warned %q, want %q", path, schema, r.StatusCode, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestPlaceOfSchemas: a schema that is refused is named as its dialect has it, whatever tools
+// beside it were left out.
+func TestPlaceOfSchemas(t *testing.T) {
+	s := newThinking(t, httpapi.Options{}, engine.ModelOptions{})
+	const schema = `{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`
+	for path, tt := range map[string]struct{ body, param string }{
+		"/v1/chat/completions": {oneMessage + `,"tools":[` + toolOf("f", "d", schema) + `],"tool_choice":"required"}`, "tools[0].function.parameters/properties/a/pattern"},
+		"/v1/responses":        {`{"input":"x","tools":[{"type":"web_search"},{"type":"function","name":"f","parameters":` + schema + `}],"tool_choice":"required"}`, "tools[1].parameters/properties/a/pattern"},
+		"/v1/messages":         {`{"max_tokens":3,` + userX + `,"tools":[{"name":"f","input_schema":` + schema + `}],"tool_choice":{"type":"any"}}`, "tools[0].input_schema/properties/a/pattern"},
+	} {
+		r := post(t, s, path, tt.body)
+		var got struct{ Error struct{ Message string } }
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.StatusCode != 400 || !strings.HasPrefix(got.Error.Message, tt.param) {
+			t.Errorf("%s: %d %s, want it of %s", path, r.StatusCode, got.Error.Message, tt.param)
+		}
+	}
+}
+
+// TestKeptArguments: a model that knows nothing of tools calls with arguments of their schema, in
+// every way of writing them.
+func TestKeptArguments(t *testing.T) {
+	const schema = `{"type":"object","properties":{"color":{"$ref":"#/$defs/Color"},"size":{"anyOf":[{"type":"string","pattern":"^[SML]$"},{"type":"null"}]},
+		"n":{"type":["integer","null"],"enum":[1,2,null]},"day":{"type":"string","format":"date"}},"required":["color","size","n","day"],"additionalProperties":false,
+		"$defs":{"Color":{"type":"string","enum":["red","dark blue"]}}}`
+	for _, format := range []string{"hermes-json", "qwen3-coder-xml", "glm-xml", "seed-xml", "minimax-m2", "minimax-m3", "deepseek-dsml", "minicpm5", "functiongemma", "lfm2-pythonic"} {
+		s := newThinking(t, httpapi.Options{}, engine.ModelOptions{ToolFormat: format})
+		for _, temperature := range []string{"0", "1.5"} {
+			a := wholeAnswer(t, s, oneMessage+`,"tools":[`+toolOf("f", "d", schema)+`],"tool_choice":"required","parallel_tool_calls":false,"max_tokens":400,"seed":5,"temperature":`+temperature+`}`)
+			var args struct {
+				Color, Day string
+				Size       *string
+				N          *float64 // 2.0 is a whole number, too
+			}
+			if len(a.Calls) != 1 {
+				t.Errorf("%s: %s", format, a)
+				continue
+			}
+			err := json.Unmarshal([]byte(a.Calls[0].Function.Arguments), &args)
+			if err == nil {
+				_, err = time.Parse(time.DateOnly, args.Day)
+			}
+			if err != nil || args.Color != "red" && args.Color != "dark blue" || args.Size != nil && !strings.Contains("SML", *args.Size) || args.N != nil && *args.N != 1 && *args.N != 2 {
+				t.Errorf("%s: %s: %v", format, a, err)
+			}
 		}
 	}
 }

@@ -209,12 +209,15 @@ func TestMessagesErrors(t *testing.T) {
 		}
 		s := newServer(t, httpapi.Options{Engine: f})
 		r := post(t, s, tt.path, tt.body)
-		var e struct{ Error struct{ Type string } }
+		var e struct {
+			Error struct{ Type string }
+			ID    string `json:"request_id"`
+		}
 		if err := json.NewDecoder(r.Body).Decode(&e); err != nil || r.StatusCode != tt.status || e.Error.Type != tt.kind {
 			t.Errorf("%s: %d %+v, want %d %s", tt.name, r.StatusCode, e, tt.status, tt.kind)
 		}
-		if tt.name == "model" && r.Header.Get("request-id") == "" {
-			t.Error("no request-id")
+		if id := r.Header.Get("request-id"); id == "" || e.ID != id {
+			t.Errorf("%s: request %q, header %q", tt.name, e.ID, id)
 		}
 	}
 }

@@ -228,6 +228,114 @@ func TestLogprobsOfResponses(t *testing.T) {
 	}
 }
 
+// TestLogprobsBesideItems: who asks for log-probabilities gets the same items, and those of the
+// text spell it.
+func TestLogprobsBesideItems(t *testing.T) {
+	s := newThinking(t, httpapi.Options{ReasoningBudgets: map[string]int{"low": 9}}, engine.ModelOptions{})
+	const ping = `"tools":[{"type":"function","name":"ping","parameters":{"type":"object","properties":{"a":{"enum":["one","two"]}},"required":["a"],"additionalProperties":false}}],"tool_choice":"required","parallel_tool_calls":false`
+	for _, tt := range []struct{ members, kinds string }{
+		{`"reasoning":{"effort":"none"},"max_output_tokens":12`, "message"},
+		{`"reasoning":{"effort":"low"},"max_output_tokens":60,"text":{"format":{"type":"json_schema","name":"n","schema":{"enum":["so it is"]}}}`, "reasoning message"},
+		{`"reasoning":{"effort":"low"},"max_output_tokens":200,` + ping, "reasoning function_call"},
+	} {
+		body := `"input":"Where is Paris?","seed":7,"temperature":0,` + tt.members
+		const logprobs = `,"include":["message.output_text.logprobs"],"top_logprobs":1`
+		spell := func(r responseOf) (items, spelled string) {
+			for _, it := range r.Output {
+				items += it.Type + " " + it.Status + " " + it.Arguments
+				for _, p := range it.Content {
+					items += p.Text
+					for _, raw := range p.Logprobs {
+						var l struct{ Token string }
+						if err := json.Unmarshal(raw, &l); err != nil {
+							t.Fatal(err)
+						}
+						spelled += l.Token
+					}
+				}
+				items += "|"
+			}
+			return items, spelled
+		}
+		kinds, text := "", ""
+		plain := respond(t, s, body)
+		for _, it := range plain.Output {
+			if kinds += " " + it.Type; it.Type == "message" {
+				text += it.Content[0].Text
+			}
+		}
+		want, _ := spell(plain)
+		if kinds != " "+tt.kinds {
+			t.Errorf("%s: %s", tt.members, want)
+		}
+		events := sentEvents(t, ask(t, s, "POST", "/v1/responses", "{"+body+logprobs+`,"stream":true}`).Body)
+		var last struct{ Response responseOf }
+		if err := json.Unmarshal([]byte(jsonOf(events[len(events)-1].data)), &last); err != nil {
+			t.Fatal(err)
+		}
+		for how, r := range map[string]responseOf{"plain": respond(t, s, body+logprobs), "streamed": last.Response} {
+			if got, spelled := spell(r); got != want || spelled != text {
+				t.Errorf("%s, %s: %s, want %s; the log-probabilities are of %q, want %q", tt.members, how, got, want, spelled, text)
+			}
+		}
+	}
+}
+
+// TestEarlyLogprobs: log-probabilities that come before their words begin no item.
+func TestEarlyLogprobs(t *testing.T) {
+	f := scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+		for _, e := range []engine.Event{
+			admitted,
+			{Type: engine.Delta, Logprobs: []engine.Logprob{{Bytes: []byte("hm"), Aside: true}, {Bytes: []byte("so")}}},
+			{Type: engine.ReasoningDelta, Text: "hm"}, {Type: engine.Delta, Text: "so", Logprobs: []engine.Logprob{{Bytes: []byte(" it")}}}, delta(" it"),
+			{Type: engine.Delta, Logprobs: []engine.Logprob{{Bytes: []byte("{}"), Aside: true}}},
+			{Type: engine.CallStart, CallID: "c1", Name: "f"}, {Type: engine.CallDelta, Text: `{}`}, {Type: engine.CallEnd},
+			{Type: engine.Finish, Reason: engine.ReasonCalls}, done,
+		} {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	})
+	s := newServer(t, httpapi.Options{Engine: f})
+	r := respond(t, s, `"input":"x","include":["message.output_text.logprobs"]`)
+	if len(r.Output) != 3 || r.Output[0].Type != "reasoning" || r.Output[1].Content[0].Text != "so it" || len(r.Output[1].Content[0].Logprobs) != 2 || r.Output[2].Arguments != "{}" || r.Output[2].Status != "completed" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestBrokenCall: a call that went wrong is incomplete, whatever follows it, and its arguments
+// are never told to be whole.
+func TestBrokenCall(t *testing.T) {
+	f := scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+		for _, e := range []engine.Event{
+			admitted,
+			{Type: engine.CallStart, CallID: "c1", Name: "f"}, {Type: engine.CallDelta, Text: `{"a":`},
+			{Type: engine.CallStart, Call: 1, CallID: "c2", Name: "g"}, {Type: engine.CallDelta, Call: 1, Text: `{}`}, {Type: engine.CallEnd, Call: 1},
+			{Type: engine.CallStart, Call: 2, CallID: "c3", Name: "h"}, {Type: engine.CallDelta, Call: 2, Text: `{"b"`},
+			delta("words"), {Type: engine.Finish, Reason: engine.ReasonCalls}, done,
+		} {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	})
+	s := newServer(t, httpapi.Options{Engine: f})
+	r := respond(t, s, `"input":"x"`)
+	got := r.Status
+	for _, it := range r.Output {
+		got += " " + it.Name + it.Status
+	}
+	if want := "completed fincomplete gcompleted hincomplete completed"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, e := range sentEvents(t, ask(t, s, "POST", "/v1/responses", `{"input":"x","stream":true}`).Body) {
+		if e.name == "response.function_call_arguments.done" && e.data["name"] != "g" {
+			t.Errorf("told to be whole: %v", e.data)
+		}
+	}
+}
+
 // TestCountInput: the tokens of a request are counted without a reply.
 func TestCountInput(t *testing.T) {
 	f := &fake{}

@@ -287,6 +287,7 @@ func TestAccepted(t *testing.T) {
 		{"no form", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"response_format":{"type":"text"},"grammar":"","grammar_lazy":false,"grammar_triggers":[],"guided_decoding_backend":"auto"}`},
 		{"text format", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"response_format":{"type":"text"},"modalities":["text"]}`},
 		{"earlier calls", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"21"}]}]}`},
+		{"a result of nothing", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":""}}]},{"role":"tool","tool_call_id":"a","content":[]}]}`},
 		{"function role", "/v1/chat/completions", `{"messages":[{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"21"}]}`},
 		{"null prompt", "/v1/completions", `{"prompt":null}`},
 		{"empty suffix", "/v1/completions", `{"prompt":"a","suffix":"","model":"stub-base"}`},

@@ -86,6 +86,31 @@ func (f *fleet) streams(ctx context.Context) (string, error) {
 	return "events come as they are made", err
 }
 
+// sockets wants WebSockets to come through.
+func (f *fleet) sockets(ctx context.Context) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+"/v1/realtime", nil)
+	if err != nil {
+		return "", err
+	}
+	for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="} {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		return "", fmt.Errorf("/v1/realtime answers %s", res.Status)
+	}
+	const want = "session.created"
+	first := make([]byte, 100)
+	if _, err := io.ReadFull(res.Body, first); err != nil || !strings.Contains(string(first), want) {
+		return "", fmt.Errorf("no %s but %q, %v", want, first, err)
+	}
+	return want + " came", nil
+}
+
 // affinity checks that sessions, and first messages where the proxy reads them, stay with one
 // server, and that all servers have some.
 func (f *fleet) affinity(ctx context.Context) (string, error) {

@@ -96,7 +96,7 @@ func run(ctx context.Context, quern, kind, config string) (err error) {
 	for _, check := range []struct {
 		name string
 		do   func(context.Context) (string, error)
-	}{{"stream", f.streams}, {"affinity", f.affinity}, {"leave", f.leaves}, {"kill", f.dies}} {
+	}{{"stream", f.streams}, {"WebSocket", f.sockets}, {"affinity", f.affinity}, {"leave", f.leaves}, {"kill", f.dies}} {
 		told, err := check.do(ctx)
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", kind, check.name, err)

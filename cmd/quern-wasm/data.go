@@ -5,34 +5,15 @@ package main
 import "encoding/binary"
 
 const (
-	gap       = 64 // zeros from which on they are left out
-	bucket    = 20 // bytes of the linker's table for a part of a function's numbers
-	buckets   = 16 // such parts of a function, which all say its number and then zeros
-	mostBytes = 64 << 20
+	gap     = 64 // zeros from which on they are left out
+	bucket  = 20 // bytes of the linker's table for a part of a function's numbers
+	buckets = 16 // such parts of a function, which all say its number and then zeros
 )
 
-// shrink leaves out of a program's data what is zero, and the linker's table from addresses
-// of code to functions: in WebAssembly it says the number of each function sixteen times, and
-// takes a seventh of the program. A function that runs first makes it.
-func (m module) shrink(f functions) (module, error) {
-	data := &reader{rest: m.section(dataSection)}
-	var image []byte
-	for range data.list() {
-		if data.byte() != 0 || data.byte() != opConst {
-			return nil, errModule
-		}
-		at := int(data.int())
-		data.byte()
-		b := data.take(data.uint())
-		if data.bad || at < 0 || at > mostBytes {
-			return nil, errModule
-		}
-		image = append(image, make([]byte, max(0, at+len(b)-len(image)))...)
-		copy(image[at:], b)
-	}
-	if data.bad {
-		return nil, errModule
-	}
+// shrink gives a program the data of an image of its memory, without what is zero, and without
+// the linker's table from addresses of code to functions: in WebAssembly it says the number of
+// each function sixteen times. A function that runs first makes it.
+func (m module) shrink(f functions, image []byte) (module, error) {
 	at, n := findTable(image, len(f.bodies))
 	if n > 0 {
 		clear(image[at : at+n*bucket])

@@ -169,8 +169,8 @@ func (s site) engine() error {
 	return nil
 }
 
-// program makes of the program that Go wrote the part that a start needs, which is tried out in
-// the folder work, and the rest.
+// program makes of the program that Go wrote one that has started, in the folder work, with the
+// part of it that a first chat needs, and the rest.
 func (s site) program(work string) error {
 	m, names, err := parse(s["quern.wasm"])
 	if err != nil {
@@ -188,31 +188,55 @@ func (s site) program(work string) error {
 		return err
 	}
 	for name, b := range s {
-		if name == "quern.wasm" {
+		switch name {
+		case "quern.wasm":
 			b = tried.bytes()
+		case "worker.js":
+			b = bytes.Replace(b, frozenMark, []byte("null"), 1)
 		}
 		if err := os.WriteFile(filepath.Join(work, name), b, 0o666); err != nil {
 			return err
 		}
 	}
-	out := filepath.Join(work, "ran")
-	if err := run(exec.Command("node", "cmd/quern-wasm/profile.mjs", work, fmt.Sprint(marks), fmt.Sprint(len(f.bodies)), out)); err != nil {
+	if err := run(exec.Command("node", "cmd/quern-wasm/profile.mjs", work, fmt.Sprint(marks), fmt.Sprint(len(f.bodies)))); err != nil {
 		return err
 	}
-	ran, err := os.ReadFile(out)
+	var made [3][]byte
+	for i, name := range []string{"frozen.json", "image", "ran"} {
+		if made[i], err = os.ReadFile(filepath.Join(work, name)); err != nil {
+			return err
+		}
+	}
+	image, ran := made[1], made[2]
+	start, err := readFrozen(made[0])
 	if err != nil {
 		return err
 	}
-	first, rest, err := m.split(f, early(ran, names, f.imported))
+	if err := start.thin(image, s["quern-tiny.gguf"]); err != nil {
+		return err
+	}
+	if m, err = m.thaw(start); err != nil {
+		return err
+	}
+	start.Version = fmt.Sprintf("%x", sha256.Sum256(slices.Concat(m.bytes(), image, ran)))
+	first, rest, err := m.split(f, start.Version, early(ran, names, f.imported))
 	if err != nil {
 		return err
 	}
-	if first, err = first.shrink(f); err != nil {
+	if first, err = first.shrink(f, image); err != nil {
+		return err
+	}
+	value, err := json.Marshal(start)
+	if err != nil {
 		return err
 	}
 	s["quern.wasm"], s["rest.wasm"] = first.bytes(), rest.bytes()
+	s["worker.js"] = bytes.Replace(s["worker.js"], frozenMark, value, 1)
 	return nil
 }
+
+// frozenMark is where worker.js learns what the program is when it goes on.
+var frozenMark = []byte("{{frozen}}")
 
 // script returns a file of web.
 func script(name string) []byte {

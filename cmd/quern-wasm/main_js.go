@@ -4,9 +4,13 @@
 // Built for GOOS=js it is what worker.js runs. Built for anything else it writes the site:
 //
 //	go run ./cmd/quern-wasm OUT
+//
+// The writer starts the program once and keeps its memory when it waits for requests; in
+// browsers it goes on from there. So main runs where the site is written.
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -47,13 +51,6 @@ const kept = "/kept"
 func fetchRest()
 
 func main() {
-	// Nothing is collected before there is memory worth it: a start is over by then.
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(rest)
-	runtime.AddCleanup(new(*int), func(struct{}) {
-		debug.SetMemoryLimit(heap)
-		debug.SetGCPercent(50)
-	}, struct{}{})
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	site := js.Global().Get("site")
 	a, err := open(log)
@@ -62,7 +59,21 @@ func main() {
 		return
 	}
 	site.Call("ready", a.functions())
+	settle()
 	select {}
+}
+
+// settle leaves in memory what is used, since the site brings all that is there. Then nothing
+// is collected before there is memory worth it, which is after a first answer.
+func settle() {
+	runtime.GC()
+	runtime.GC() // what finalizers have let go
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(rest)
+	runtime.AddCleanup(new(*int), func(struct{}) {
+		debug.SetMemoryLimit(heap)
+		debug.SetGCPercent(50)
+	}, struct{}{})
 }
 
 // An app is the engine with the API before it.
@@ -80,7 +91,7 @@ func open(log *slog.Logger) (*app, error) {
 		return nil, err
 	}
 	models := store.New(store.Options{Dir: kept, Models: e, Log: log, Hub: func(progress func(hub.Progress)) (*hub.Client, error) {
-		return hub.New(hub.Options{Store: hub.Store{Dir: kept}, Endpoint: os.Args[1], Parallel: 2, Chunk: chunk, Log: log, Progress: progress})
+		return hub.New(hub.Options{Store: hub.Store{Dir: kept}, Endpoint: js.Global().Get("site").Get("hub").String(), Parallel: 2, Chunk: chunk, Log: log, Progress: progress})
 	}})
 	api, err := httpapi.New(httpapi.Options{
 		Engine: e, Store: models, ManageAll: true, NoAuth: true, Upload: upload, TempFiles: tempFiles, RequestTimeout: patience, LoadTimeout: patience,
@@ -89,6 +100,11 @@ func open(log *slog.Logger) (*app, error) {
 	if err != nil {
 		return nil, err
 	}
+	l, err := e.Open(context.Background(), "", engine.KindChat) // the built-in model
+	if err != nil {
+		return nil, err
+	}
+	l.Release() // and it stays in memory
 	return &app{e, api}, nil
 }
 

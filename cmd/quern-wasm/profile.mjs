@@ -1,11 +1,13 @@
-// node profile.mjs FOLDER MARKS COUNT OUT: runs the engine of a site's folder as a page does
-// that is opened and chats, and writes which functions of its program ran: its bytes from
-// address MARKS on, COUNT of them.
+// node profile.mjs FOLDER MARKS COUNT: runs the engine of a site's folder as a page does that is
+// opened and chats. When it has started it writes what it is then, to go on from there: its memory
+// to the file image, and the rest to frozen.json. At the end it writes to the file ran which
+// functions of its program have run since: its bytes from address MARKS on, COUNT of them.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runInThisContext } from 'node:vm'
 
-const [folder, marks, count, out] = process.argv.slice(2)
+const [folder, ...numbers] = process.argv.slice(2), [marks, count] = numbers.map(Number)
+const exit = process.exit
 
 // What worker.js has in a browser.
 let memory
@@ -30,16 +32,74 @@ const file = {
 }
 const kept = (entries) => ({ kind: 'directory', entries: async function* () { yield* Object.entries(entries) }, getDirectoryHandle: async (name) => entries[name] })
 const origin = kept({ quern: kept({ url: kept({ 'models.example': kept({ 'small.gguf': file }) }) }) })
+const started = Promise.withResolvers()
 const browser = {
+  process: undefined, // Go asks it for what no browser has
   name: '', location: 'http://localhost/engine/worker.js', onmessage: null, postMessage() {},
-  navigator: { locks: { request: (_, options, f) => f({}) }, storage: { getDirectory: async () => origin } },
+  navigator: { locks: { request: (_, options, f) => f({}) }, storage: { getDirectory: () => started.promise.then(() => origin) } },
   fetch: async (name) => name === 'rest.wasm' ? new Promise(() => {}) : new Response(readFileSync(join(folder, name)), type(name)), // there is no rest yet
   console,
 }
 for (const [name, value] of Object.entries(browser)) Object.defineProperty(globalThis, name, { value, writable: true })
 runInThisContext(readFileSync(join(folder, 'worker.js'), 'utf8'))
 
+// What the program asks of chance and of the clock before it is written down would be the same for everyone.
+let random = 0, zone = 0
+const { _makeFuncWrapper } = Go.prototype, { getTimezoneOffset } = Date.prototype, { getRandomValues } = Crypto.prototype
+const functions = new Map() // their numbers
+Go.prototype._makeFuncWrapper = function (id) {
+  const f = _makeFuncWrapper.call(this, id)
+  functions.set(f, id)
+  return f
+}
+Crypto.prototype.getRandomValues = function (view) {
+  random++
+  return getRandomValues.call(this, view)
+}
+Date.prototype.getTimezoneOffset = function () {
+  zone++
+  return getTimezoneOffset.call(this)
+}
+
+// path is how a value is found from the global object, nothing where it is not near.
+function path(value) {
+  for (const name of Object.getOwnPropertyNames(globalThis)) {
+    if (globalThis[name] === value) return [name]
+    if (['fs', 'process', 'path', 'site'].includes(name)) for (const more of Object.keys(globalThis[name])) if (globalThis[name][more] === value) return [name, more]
+  }
+}
+
+// describe says how worker.js makes a value again that Go holds.
+function describe(value, number) {
+  if (value === null) return null
+  if (['string', 'number'].includes(typeof value)) return ['text', value]
+  if (functions.has(value)) return ['function', functions.get(value)]
+  const at = path(value)
+  if (at) return ['at', at]
+  throw new Error(`the program holds value ${number} of JavaScript, ${Object.prototype.toString.call(value)}, which has no name to find it by`)
+}
+
+const { ready } = site, known = 7 // values that wasm_exec.js has by itself
+site.failed = (text) => started.reject(new Error(text))
+site.ready = (called) => setTimeout(() => { // it has returned, and waits
+  if (random !== 1) throw new Error(`the program asked ${random} times for random numbers before it was written down, and not once`)
+  if (zone) throw new Error('the program asked for the time zone before it was written down')
+  const { go, program } = runInThisContext('({go, program})'), bytes = new Uint8Array(memory.buffer)
+  bytes.fill(0, marks, marks + count)
+  writeFileSync(join(folder, 'image'), bytes.slice())
+  const variables = Object.keys(program.exports).filter((n) => /^\d+$/.test(n)).map((n) => String(program.exports[n].value))
+  writeFileSync(join(folder, 'frozen.json'), JSON.stringify({
+    variables, pages: bytes.length / 65536, clock: performance.timeOrigin + performance.now(),
+    values: go._values.slice(known).map((v, i) => describe(v, known + i)), counts: go._goRefCounts.slice(known), free: go._idPool,
+    functions: Object.fromEntries(Object.entries(called).map(([name, f]) => [name, functions.get(f)])),
+  }))
+  go._resume() // as worker.js does
+  ready(called)
+  started.resolve()
+}, 0)
+
 const { port1: service, port2 } = new MessageChannel()
+await started.promise
 await globalThis.onmessage({ data: { do: 'connect' }, ports: [port2] })
 
 // ask returns the text of an answer.
@@ -58,5 +118,5 @@ const messages = [{ role: 'user', content: 'Hi' }]
 await ask('POST', '/v1/chat/completions', { model: 'quern-tiny', stream: true, temperature: 0, messages })
 messages.push({ role: 'assistant', content: 'Hello!' }, { role: 'user', content: 'What is the capital of France?\nSay it in "one" word: 1 2 3, naïve.' })
 await ask('POST', '/v1/chat/completions', { model: 'quern-tiny', stream: true, stream_options: { include_usage: true }, messages, temperature: 0.7, top_p: 0.9 })
-writeFileSync(out, new Uint8Array(memory.buffer, Number(marks), Number(count)).slice())
-process.exit(0)
+writeFileSync(join(folder, 'ran'), new Uint8Array(memory.buffer, marks, count).slice())
+exit(0)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"strings"
 )
@@ -75,8 +74,12 @@ func (m module) functions() (functions, error) {
 	return f, nil
 }
 
-// profile makes every function of a program leave a mark when it runs.
+// profile makes every function of a program leave a mark when it runs, and its variables exports.
 func (m module) profile(f functions) (module, error) {
+	data := &reader{rest: m.section(dataSection)}
+	if data.list() == 0 || data.byte() != 0 || data.byte() != opConst || data.int() < int64(marks+len(f.bodies)) {
+		return nil, fmt.Errorf("%w: there is no room for marks before its data", errModule)
+	}
 	code := appendUint(nil, len(f.bodies))
 	for i, body := range f.bodies {
 		r := &reader{rest: body}
@@ -92,7 +95,7 @@ func (m module) profile(f functions) (module, error) {
 		b = append(b, opStore8, 0, 0)
 		code = appendBytes(code, append(b, r.rest...))
 	}
-	return m.with(codeSection, code), nil
+	return m.with(codeSection, code).open()
 }
 
 // families are functions of which the one that runs depends on chance: what compares keys of
@@ -131,7 +134,7 @@ func early(ran []byte, names map[int]string, imported int) func(i int) bool {
 // which fetches it. In the rest the early ones call the first, through the slots they always
 // had. The rest imports the table and the variables of the first, under names with the version
 // of the program: two programs do not mix.
-func (m module) split(f functions, early func(i int) bool) (first, rest module, err error) {
+func (m module) split(f functions, version string, early func(i int) bool) (first, rest module, err error) {
 	if f.loader < 0 {
 		return nil, nil, fmt.Errorf("%w: it does not import site.rest", errModule)
 	}
@@ -150,8 +153,7 @@ func (m module) split(f functions, early func(i int) bool) (first, rest module, 
 		late = appendUint(late, f.imported+i)
 		n++
 	}
-	version := fmt.Sprintf("%x ", sha256.Sum256(m.bytes()))
-	shared, exports, err := m.shares(version)
+	shared, exports, err := m.shares(version + " ")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -31,7 +31,7 @@ func TestSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, rest, err := m.split(f, func(i int) bool { return i != 1 })
+	first, rest, err := m.split(f, "v1", func(i int) bool { return i != 1 })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,19 +58,14 @@ func TestSplit(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.name, tt.got, tt.want)
 		}
 	}
-	// What the rest imports is what the first exports, and another program does not have it.
-	name := func(m module) string {
-		i := bytes.Index(m.section(exportSection), []byte(" table"))
-		return string(m.section(exportSection)[i-64 : i])
+	// What the rest imports is what the first exports, and another version does not have it.
+	if string(first.section(exportSection)) != "\x03\x03run\x00\x01\x08v1 table\x01\x00\x04v1 0\x03\x00" {
+		t.Errorf("the first exports %q", first.section(exportSection))
 	}
-	if !bytes.Contains(rest.section(importSection), []byte("\x05start\x46"+name(first)+" table\x01\x70\x00\x13\x05start\x42"+name(first)+" 0\x03\x7f\x01")) {
+	if !bytes.Contains(rest.section(importSection), []byte("\x05start\x08v1 table\x01\x70\x00\x13\x05start\x04v1 0\x03\x7f\x01")) {
 		t.Errorf("the rest imports %q", rest.section(importSection))
 	}
-	other, _, err := program([]byte("y")).split(f, func(i int) bool { return i != 1 })
-	if err != nil || name(other) == name(first) {
-		t.Errorf("another program has the same names, %v", err)
-	}
-	if _, _, err := m.with(importSection, []byte("\x00")).split(functions{loader: -1}, nil); err == nil {
+	if _, _, err := m.with(importSection, []byte("\x00")).split(functions{loader: -1}, "v1", nil); err == nil {
 		t.Error("a program that cannot fetch the rest was split")
 	}
 }
@@ -81,11 +76,17 @@ func TestProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err = m.profile(f)
+	if _, err := m.profile(f); err == nil {
+		t.Error("data lies where the marks are, and the program was changed")
+	}
+	m, err = m.with(dataSection, []byte("\x01\x00\x41\x83\x80\x01\x0b\x00")).profile(f)
 	const mark = "\x41\x01\x3a\x00\x00"
 	want := "\x03" + "\x0d\x00" + "\x41\x80\x80\x01" + mark + "\x20\x00\x0b" + "\x0f\x01\x01\x7f" + "\x41\x81\x80\x01" + mark + "\x20\x00\x0b" + "\x0d\x00" + "\x41\x82\x80\x01" + mark + "\x41\x07\x0b"
 	if got := string(m.section(codeSection)); err != nil || got != want {
 		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	if got, want := string(m.section(exportSection)), "\x02\x03run\x00\x01\x010\x03\x00"; got != want {
+		t.Errorf("exports %q, want %q", got, want)
 	}
 }
 
@@ -115,12 +116,12 @@ func TestShrink(t *testing.T) {
 		binary.LittleEndian.PutUint32(table[i*bucket:], uint32(i/buckets))
 	}
 	data := append(append(append([]byte("front"), make([]byte, 195)...), table...), "back"...)
-	m := program(data)
+	m := program([]byte("what it began with"))
 	f, err := m.functions()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.shrink(f)
+	got, err := m.shrink(f, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func TestShrink(t *testing.T) {
 	if s := string(got.section(startSection)); s != "\x04" {
 		t.Errorf("start: %q", s)
 	}
-	plain, err := program([]byte("front")).shrink(f)
+	plain, err := m.shrink(f, []byte("front"))
 	if err != nil || plain.section(startSection) != nil {
 		t.Errorf("a program without the table: %v, start %q", err, plain.section(startSection))
 	}

@@ -15,6 +15,7 @@ import (
 
 	"quern/cmd/quern/internal/remote"
 	"quern/cmd/quern/internal/settings"
+	"quern/cmd/quern/internal/terminal"
 	"quern/engine/local"
 	"quern/httpapi"
 	"quern/httpapi/batch"
@@ -35,7 +36,8 @@ func (a *app) batchCmd() *cobra.Command {
 
   {"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":{"messages":[…]}}
 
-and writes the answers to FILE.output.jsonl, those that failed to FILE.errors.jsonl.
+and writes the answers to FILE.output.jsonl, those that failed to FILE.errors.jsonl. "-"
+is standard input, whose answers go to standard output.
 All lines are of one endpoint: chat completions, completions, embeddings, responses or
 audio transcriptions.
 
@@ -47,6 +49,7 @@ comes back to it.
 that have a text already are left out.`,
 		Example: `  quern batch requests.jsonl
   quern batch requests.jsonl --server http://gpu:8080 --key "$KEY"
+  ./requests.sh | quern batch - > answers.jsonl
   quern batch --audio recordings --model whisper-base
   quern batch --server http://gpu:8080 --follow batch_0660eaf55909184310f6cdae08bff1`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -77,7 +80,7 @@ that have a text already are left out.`,
 	return cmd
 }
 
-func (a *app) batch(cmd *cobra.Command, args []string, o batchOptions) error {
+func (a *app) batch(cmd *cobra.Command, args []string, o batchOptions) (err error) {
 	if o.audio == "" {
 		if err := idle(cmd, "it is for --audio", "format", "language", "recogniser"); err != nil {
 			return err
@@ -89,8 +92,11 @@ func (a *app) batch(cmd *cobra.Command, args []string, o batchOptions) error {
 		return usageError{errors.New("--follow needs --server: the batches of this command end with it")}
 	}
 	if o.server != "" {
-		if err := idle(cmd, "the models of the server run", "model", "models", "threads", "device", "memory-limit"); err != nil {
+		if err := idle(cmd, "the server has settings of its own", settings.Given(cmd)...); err != nil {
 			return err
+		}
+		if o.server, err = remote.Address(o.server); err != nil {
+			return usageError{fmt.Errorf("--server: %w", err)}
 		}
 	} else if err := idle(cmd, "it is for --server", "key"); err != nil {
 		return err
@@ -106,18 +112,29 @@ func (a *app) batch(cmd *cobra.Command, args []string, o batchOptions) error {
 		return a.batchAudio(ctx, c, o)
 	}
 	if o.id != "" {
-		return a.follow(ctx, c, o.id, o, o.id)
+		return a.follow(ctx, c, o.id, o, o.id) // which can be done again
 	}
-	f, err := os.Open(args[0])
+	name := args[0]
+	f, err := a.openRequests(name)
 	if err != nil {
 		return err
+	}
+	if name == "-" {
+		defer os.Remove(f.Name()) // where that was not possible while it was open
+		name, o.output = "standard input", cmp.Or(o.output, "-")
 	}
 	defer f.Close()
 	endpoint, err := endpointOf(f)
 	if err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	in, err := c.Upload(ctx, filepath.Base(args[0]), batch.ForBatch, f)
+	base := strings.TrimSuffix(name, ".jsonl")
+	if o.output != "-" {
+		if err := writable(filepath.Dir(o.answers(base))); err != nil {
+			return err
+		}
+	}
+	in, err := c.Upload(ctx, filepath.Base(name), batch.ForBatch, f)
 	if err != nil {
 		return err
 	}
@@ -125,7 +142,30 @@ func (a *app) batch(cmd *cobra.Command, args []string, o batchOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.follow(ctx, c, b.ID, o, strings.TrimSuffix(args[0], ".jsonl"))
+	return a.follow(ctx, c, b.ID, o, base)
+}
+
+// openRequests opens a file of requests, "-" being what comes on standard input: in a file without
+// a name, since its first line is read before the others are sent.
+func (a *app) openRequests(name string) (f *os.File, err error) {
+	if name != "-" {
+		return os.Open(name)
+	}
+	if terminal.Is(a.in) {
+		return nil, usageError{errors.New("standard input is a terminal; send requests there with < FILE, or name a file")}
+	}
+	if f, err = os.CreateTemp("", "quern-batch-*"); err != nil {
+		return nil, err
+	}
+	os.Remove(f.Name()) // so that nothing is left however this ends; Windows removes no open file
+	if _, err = io.Copy(f, a.in); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	return f, nil
 }
 
 // batchServer is where a batch runs: the server that is named, or one of this process,
@@ -133,7 +173,7 @@ func (a *app) batch(cmd *cobra.Command, args []string, o batchOptions) error {
 func (a *app) batchServer(ctx context.Context, cmd *cobra.Command, o batchOptions) (c *remote.Client, done func(), err error) {
 	if o.server != "" {
 		key, _ := a.env("QUERN_API_KEY")
-		return &remote.Client{Base: o.server, Key: cmp.Or(o.key, key), HTTP: http.DefaultClient}, func() {}, nil
+		return &remote.Client{Base: o.server, Key: strings.TrimSpace(cmp.Or(o.key, key)), HTTP: http.DefaultClient}, func() {}, nil
 	}
 	s, err := a.load(cmd)
 	if err != nil {
@@ -209,6 +249,18 @@ func endpointOf(f io.ReadSeeker) (endpoint string, err error) {
 	return endpoint, err
 }
 
+// answers is the file for the answers of a batch whose files begin with base.
+func (o *batchOptions) answers(base string) string { return cmp.Or(o.output, base+".output.jsonl") }
+
+// writable says why no files can be made in dir, before there is work that would be lost.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".quern-batch-*")
+	if err != nil {
+		return fmt.Errorf("answers cannot be written: %w; name another place with --output", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // follow shows how far a batch is, and writes what came of it to files that begin with
 // base.
 func (a *app) follow(ctx context.Context, c *remote.Client, id string, o batchOptions, base string) error {
@@ -216,7 +268,7 @@ func (a *app) follow(ctx context.Context, c *remote.Client, id string, o batchOp
 	if err != nil {
 		return err
 	}
-	out := cmp.Or(o.output, base+".output.jsonl")
+	out := o.answers(base)
 	for _, x := range []struct {
 		file *string
 		name string

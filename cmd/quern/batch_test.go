@@ -50,6 +50,10 @@ func TestBatch(t *testing.T) {
 	if code != exitOK || strings.Count(out, "\n") != 2 {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
+	code, out, errs = quern(t, requests(2), nil, "batch", "-", "--threads", "1")
+	if code != exitOK || strings.Count(out, "\n") != 2 {
+		t.Errorf("from standard input: exit %d, %q, %q", code, out, errs)
+	}
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -59,6 +63,10 @@ func TestBatchUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "bad.jsonl", "nonsense\n")
 	write(t, "empty.jsonl", "\n")
+	write(t, "good.jsonl", requests(1))
+	if err := os.Mkdir("folder", 0o700); err != nil {
+		t.Fatal(err)
+	}
 	write(t, "twice.jsonl", requests(1)+requests(1))
 	for _, tt := range []struct {
 		args string
@@ -72,9 +80,16 @@ func TestBatchUsage(t *testing.T) {
 		{"batch --audio . --format mp3", exitUsage, "--format must be one of"},
 		{"batch bad.jsonl --key k", exitUsage, "--key has no effect"},
 		{"batch bad.jsonl --server http://x --threads 1", exitUsage, "--threads has no effect"},
+		{"batch bad.jsonl --server http://x --context-length 9", exitUsage, "--context-length has no effect: the server has settings of its own"},
+		{"batch bad.jsonl --server ftp://x", exitUsage, `--server: "ftp://x" is no address such as http://127.0.0.1:8080`},
+		{"batch good.jsonl --server 127.0.0.1:1", exitFailure, "quern: the server at http://127.0.0.1:1: dial tcp 127.0.0.1:1: "},
+		{"batch --audio bad.jsonl", exitUsage, "bad.jsonl is a file; write: quern transcribe bad.jsonl"},
+		{"batch --audio none", exitFailure, "none: no such file or directory"},
+		{"batch --audio folder", exitFailure, "folder has no files to transcribe"},
 		{"batch none.jsonl", exitFailure, "none.jsonl"},
 		{"batch bad.jsonl", exitFailure, "line 1: this line is not JSON"},
 		{"batch empty.jsonl", exitFailure, "it has no lines"},
+		{"batch good.jsonl -o none/out.jsonl", exitFailure, "answers cannot be written: none/.quern-batch-"},
 		{"batch twice.jsonl", exitFailure, "line 2: custom_id"},
 	} {
 		code, _, errs := quern(t, "", nil, strings.Fields(tt.args)...)
@@ -102,11 +117,13 @@ func TestBatchServer(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	code, out, errs := quern(t, "", []string{"QUERN_API_KEY=k"}, "batch", "--server", s.URL, "--follow", "batch_1", "-o", "-")
-	if code != exitOK || out != "answer\n" {
-		t.Errorf("exit %d, %q, %q", code, out, errs)
+	for _, address := range []string{s.URL, s.URL + "/", s.URL + "/v1", strings.TrimPrefix(s.URL, "http://")} {
+		code, out, errs := quern(t, "", []string{"QUERN_API_KEY=k"}, "batch", "--server", address, "--follow", "batch_1", "-o", "-")
+		if code != exitOK || out != "answer\n" {
+			t.Errorf("at %s: exit %d, %q, %q", address, code, out, errs)
+		}
 	}
-	code, _, errs = quern(t, "", nil, "batch", "--server", s.URL, "--key", "k", "--follow", "batch_2")
+	code, _, errs := quern(t, "", nil, "batch", "--server", s.URL, "--key", "k", "--follow", "batch_2")
 	if code != exitFailure || !strings.Contains(errs, "there is no batch") {
 		t.Errorf("exit %d, %q", code, errs)
 	}
@@ -125,13 +142,20 @@ func TestBatchAudio(t *testing.T) {
 	write(t, "talks/done.wav", sound)
 	write(t, "talks/done.wav.txt", "as it was")
 	write(t, "talks/c.mp3", "nonsense")
-	code, _, errs := quern(t, "", nil, "batch", "--audio", "talks", "--model", model, "--threads", "1")
+	for link, file := range map[string]string{"talks/d.wav": "a.wav", "link": "talks"} {
+		if err := os.Symlink(file, link); err != nil {
+			t.Skip(err)
+		}
+	}
+	code, _, errs := quern(t, "", nil, "batch", "--audio", "link", "--model", model, "--threads", "1")
 	if code != exitFailure {
 		t.Errorf("exit %d", code)
 	}
-	has(t, "stderr", errs, []string{"c.mp3: the file cannot be decoded", "2 of 3 lines answered, 1 failed"})
-	if a, b := readFile(t, "talks/a.wav.txt"), readFile(t, "talks/old/b.wav.txt"); a == "" || a != b {
-		t.Errorf("texts %q and %q", a, b)
+	has(t, "stderr", errs, []string{"c.mp3: the file cannot be decoded", "3 of 4 lines answered, 1 failed"})
+	for _, name := range []string{"old/b", "d"} {
+		if a, b := readFile(t, "talks/a.wav.txt"), readFile(t, "talks/"+name+".wav.txt"); a == "" || a != b {
+			t.Errorf("texts %q and %q of %s", a, b, name)
+		}
 	}
 	if got := readFile(t, "talks/done.wav.txt"); got != "as it was" {
 		t.Errorf("a text that was there is now %q", got)

@@ -26,9 +26,12 @@ var notAudio = []string{".txt", ".srt", ".vtt", ".json", ".jsonl", ".md", ".part
 // batchAudio transcribes the files of a folder, and of those in it, as one batch.
 func (a *app) batchAudio(ctx context.Context, c *remote.Client, o batchOptions) error {
 	to := cmp.Or(o.output, o.audio)
-	names, err := recordings(o.audio, to, transcriptSuffixes[o.format])
+	names, done, err := recordings(o.audio, to, transcriptSuffixes[o.format])
 	if err != nil {
 		return err
+	}
+	if len(names) == 0 && done == 0 {
+		return fmt.Errorf("%s has no files to transcribe", o.audio)
 	}
 	if len(names) == 0 {
 		fmt.Fprintln(a.err, "nothing to do: every file has a transcript")
@@ -36,6 +39,12 @@ func (a *app) batchAudio(ctx context.Context, c *remote.Client, o batchOptions) 
 	}
 	if len(names) > batch.MaxLines {
 		return fmt.Errorf("%s has %d files, a batch at most %d; name a folder below it", o.audio, len(names), batch.MaxLines)
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	if err := writable(to); err != nil {
+		return err
 	}
 	if o.ear == "" {
 		ears, err := c.Models(ctx, string(engine.KindTranscription))
@@ -94,27 +103,40 @@ func (a *app) batchAudio(ctx context.Context, c *remote.Client, o batchOptions) 
 	return a.outcome(b)
 }
 
-// recordings are the files below dir that have no transcript in to.
-func recordings(dir, to, suffix string) (names []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {
+// recordings are the files below dir that have no transcript in to; done is how many have one.
+// Links to files count, those to folders below dir do not.
+func recordings(dir, to, suffix string) (names []string, done int, err error) {
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	if st, err := os.Stat(root); err == nil && !st.IsDir() {
+		return nil, 0, usageError{fmt.Errorf("--audio: %s is a file; write: quern transcribe %s", dir, shellWord(dir))}
+	}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 			return err
+		}
+		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+			return nil // a link to nothing, or what is no file
 		}
 		for _, end := range notAudio {
 			if strings.HasSuffix(strings.ToLower(d.Name()), end) {
 				return nil
 			}
 		}
-		name, err := filepath.Rel(dir, path)
+		name, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
 		}
 		if _, err := os.Stat(filepath.Join(to, name+suffix)); errors.Is(err, fs.ErrNotExist) {
 			names = append(names, filepath.ToSlash(name))
+		} else {
+			done++
 		}
 		return nil
 	})
-	return names, err
+	return names, done, err
 }
 
 // recordingLine sends a recording to the server, and is the line that has it transcribed.

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/pflag"
+
 	"quern/bench/fixtures"
 	"quern/engine/builtin"
 )
@@ -72,6 +74,12 @@ func TestCommandLine(t *testing.T) {
 		{"a command of others", "chat", "", nil, 2, nil, []string{`unknown command "chat"; did you mean: quern run` + "\n"}},
 		{"a file for a command", "tiny.gguf", "", nil, 2, nil, []string{"did you mean: quern run tiny.gguf\n"}},
 		{"unknown flag", "serve --thread 3", "", nil, 2, nil, []string{"--thread", "did you mean --threads?", "quern serve --help"}},
+		{"a flag of others", "serve --port 3", "", nil, 2, nil, []string{"unknown flag: --port; quern has --listen HOST:PORT\n"}},
+		{"a short flag of others", "serve -ngl 99", "", nil, 2, nil, []string{"-ngl; quern has --gpu-layers\n"}},
+		{"a flag of others that is a setting", "serve --api-key k", "", nil, 2, nil, []string{"; quern has the variable QUERN_API_KEY, or auth:"}},
+		{"a flag that only others have here", "say --port 3", "", nil, 2, nil, []string{"unknown flag: --port\n"}},
+		{"a model as flag", "run --model tiny.gguf hello", "", nil, 2, nil, []string{"the model is an argument: quern run [MODEL] [PROMPT...]\n"}},
+		{"a model as short flag", "bench -m tiny.gguf", "", nil, 2, nil, []string{"the model is an argument: quern bench MODEL"}},
 		{"argument where none belongs", "serve model.gguf", "", nil, 2, nil, []string{"takes no arguments", "model.gguf"}},
 		{"no file", "inspect", "", nil, 2, nil, []string{"which model? Write: quern inspect MODEL\n"}},
 		{"two files", "bench a b", "", nil, 2, nil, []string{"one model is wanted"}},
@@ -104,6 +112,8 @@ func TestCommandLine(t *testing.T) {
 		{"refused schema", "run --schema look.json hello there", "", nil, 1, nil, []string{"look.json#/properties/a/pattern: ", "(keyword pattern)"}},
 		{"no schema", "run --schema none.json hello there", "", nil, 2, nil, []string{"--schema", "none.json"}},
 		{"empty prompt", "run", " \n", nil, 2, nil, []string{"the prompt is empty"}},
+		{"tokens of standard input", "tokenize --ids --no-special -", "a", nil, 0, []string{"\n"}, nil},
+		{"a prompt on standard input", "run --max-tokens 1 quern-tiny -", " \n", nil, 2, nil, []string{"the prompt is empty"}},
 		{"no ids", "tokenize --decode x1", "", nil, 2, nil, []string{`"x1" is no token id`}},
 		{"threads", "serve --threads 100000", "", nil, 2, nil, []string{"--threads: must be from 0 to 1024, got 100000"}},
 		{"no configuration", "serve --config none.yaml", "", nil, 2, nil, []string{"--config: none.yaml"}},
@@ -122,6 +132,7 @@ func TestCommandLine(t *testing.T) {
 		{"no number", "run --temperature hot", "", nil, 2, nil, []string{`--temperature: "hot" is not a number`}},
 		{"bad template", "run --config template.yaml m hello", "", nil, 1, nil, []string{"malformed chat template", "line 1"}},
 		{"a model that was not pulled", "bench hub:o/n", "", nil, 1, nil, []string{"quern pull o/n"}},
+		{"nothing to say", "say -", " ", nil, 2, nil, []string{"the text is empty"}},
 		{"nothing to say", "say", " ", nil, 2, nil, []string{"the text is empty"}},
 		{"no voice model", "say --model tiny.gguf hello", "", nil, 1, nil, []string{"cannot be used for speech"}},
 		{"nothing to hear", "transcribe", "", nil, 2, nil, []string{"which file?"}},
@@ -354,4 +365,19 @@ func tinyGGUF() []byte {
 	}
 	b.Write(make([]byte, 256))
 	return b.Bytes()
+}
+
+// What is said of other programs' flags is true: the flags are there.
+func TestOtherFlags(t *testing.T) {
+	known := map[string]bool{}
+	for _, c := range (&app{}).root().Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+	}
+	for name, words := range otherFlags {
+		flag, isFlag := strings.CutPrefix(words, "--")
+		flag, _, _ = strings.Cut(flag, " ")
+		if known[name] || isFlag && !known[flag] {
+			t.Errorf("%s: %s", name, words)
+		}
+	}
 }

@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"quern/cmd/quern/internal/settings"
 	"quern/engine"
@@ -66,9 +68,6 @@ func (a *app) completions(root *cobra.Command) {
 		"without":  func(*cobra.Command) []string { return append(engine.GuardNames(), "all") },
 		"voice":    a.voiceNames,
 	}
-	for _, flag := range []string{"cache-type", "log-level", "log-format"} {
-		values[flag] = func(*cobra.Command) []string { return settings.Choices(flag) }
-	}
 	for _, cmd := range root.Commands() {
 		kind := modelKinds[cmd.Name()]
 		all := map[string]func(*cobra.Command) []string{
@@ -82,8 +81,18 @@ func (a *app) completions(root *cobra.Command) {
 		if cmd.Name() == "transcribe" {
 			all["language"] = func(*cobra.Command) []string { return transcribe.Languages() }
 		}
+		if cmd.Name() == "batch" {
+			all["format"] = func(*cobra.Command) []string { return slices.Sorted(maps.Keys(transcriptSuffixes)) }
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if words := settings.Choices(f.Name); words != nil {
+				all[f.Name] = func(*cobra.Command) []string { return words }
+			}
+		})
 		for name, list := range values {
-			all[name] = list
+			if all[name] == nil {
+				all[name] = list
+			}
 		}
 		for name, list := range all {
 			if cmd.Flags().Lookup(name) == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,11 +38,16 @@ The exit status is 1 when something does not work; what is only slow leaves it a
 					return err
 				}
 			} else {
+				var text strings.Builder
+				const columns = "%-6s  %-26s  %s\n" // as wide as the longest
 				for _, f := range found {
-					fmt.Fprintf(a.out, "%-6s  %-20s  %s\n", f.State, f.What, f.Found)
+					fmt.Fprintf(&text, columns, f.State, f.What, f.Found)
 					if f.Fix != "" {
-						fmt.Fprintf(a.out, "%-6s  %-20s  → %s\n", "", "", f.Fix)
+						fmt.Fprintf(&text, columns, "", "", "→ "+f.Fix)
 					}
+				}
+				if _, err := fmt.Fprint(a.out, text.String()); err != nil {
+					return err
 				}
 			}
 			for _, f := range found {

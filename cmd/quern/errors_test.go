@@ -55,6 +55,7 @@ func TestErrors(t *testing.T) {
 		{"bench --window 64 tiny.gguf", 2, "--window has no effect: it belongs to --quality"},
 		{"quantize none.gguf x.gguf q8_0", 1, "none.gguf: no such file or directory"},
 		{"quantize secret.txt x.gguf q8_0", 1, "malformed model file: secret.txt is a text file, not a model"},
+		{"quantize WHISPER x.gguf q8_0", 1, "quantize writes text models, and WHISPER is for: quern transcribe --model WHISPER"},
 		{"run-onnx none.onnx", 1, "none.onnx: no such file or directory"},
 		{"run-onnx secret.txt", 1, "malformed model file: secret.txt is no ONNX model"},
 		{"run secret.txt hi", 1, `model "secret": malformed model file: secret.txt is a text file, not a model`},

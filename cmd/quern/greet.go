@@ -52,12 +52,16 @@ var greetings = []struct {
 type greeting struct {
 	e    *local.Engine
 	base string // of the address
+	via  string // options of curl that lead there, with a space behind them
 	key  string // header, or ""
 }
 
 // greet says which model answers, and how to ask it.
 func (a *app) greet(e *local.Engine, base string, s *settings.Loaded) {
 	g := &greeting{e: e, base: base}
+	if path, ok := strings.CutPrefix(s.Listen, settings.Unix); ok {
+		g.via = "--unix-socket " + shellWord(path) + " "
+	}
 	intro := "Try:"
 	if len(s.Auth.Keys) > 0 {
 		g.key, intro = ` -H "Authorization: Bearer $QUERN_API_KEY"`, "Try, with a key in QUERN_API_KEY:"
@@ -112,7 +116,7 @@ func (g *greeting) body(m engine.ModelInfo, fields ...any) string {
 	return strings.TrimSpace(text.String())
 }
 
-func (g *greeting) curl(path string) string { return "curl " + g.base + path + g.key }
+func (g *greeting) curl(path string) string { return "curl " + g.via + g.base + path + g.key }
 
 func (g *greeting) post(path, options, body string) string {
 	return strings.TrimSpace(g.curl(path)+" "+options) + " -d " + quote(body)

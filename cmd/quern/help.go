@@ -132,6 +132,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &unknown) {
 		return usageError{err}
 	}
+	if words, known := instead(cmd, unknown); known {
+		return usageError{fmt.Errorf("%w%s", err, words)}
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if c := spell.Closest(unknown.GetSpecifiedName(), names); c != "" {

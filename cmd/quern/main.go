@@ -21,6 +21,7 @@ import (
 	"quern/cmd/quern/internal/terminal"
 	"quern/engine/device"
 	"quern/httpapi"
+	"quern/kernels"
 	"quern/kernels/cgroup"
 	"quern/kernels/offheap"
 )
@@ -142,8 +143,17 @@ func (a *app) status() *terminal.Line {
 // progress shows what is done to models, on the line of standard error.
 func (a *app) progress(what string) *terminal.Progress { return terminal.NewProgress(a.status(), what) }
 
-// load reads the settings of one run of cmd.
+// load reads the settings of one run of cmd, and has the kernels follow them.
 func (a *app) load(cmd *cobra.Command) (*settings.Loaded, error) {
+	s, err := a.read(cmd)
+	if err == nil {
+		kernels.RoundFloats(s.RoundFloats)
+	}
+	return s, err
+}
+
+// read reads the settings of cmd, and changes nothing: a server that runs does so too.
+func (a *app) read(cmd *cobra.Command) (*settings.Loaded, error) {
 	s, err := settings.Load(cmd, a.environ)
 	if err != nil {
 		return nil, usageError{err}

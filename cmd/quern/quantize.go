@@ -13,6 +13,7 @@ import (
 
 	"quern/cmd/quern/internal/settings"
 	"quern/cmd/quern/internal/terminal"
+	"quern/engine/local"
 	"quern/engine/quantize"
 )
 
@@ -41,6 +42,11 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			s, err := a.load(cmd)
 			if err != nil {
 				return err
+			}
+			if st, err := os.Stat(args[0]); err == nil && st.Mode().IsRegular() {
+				if use := local.FileUse(args[0]); use != "" {
+					return fmt.Errorf("quantize writes text models, and %s is for: %s", args[0], use)
+				}
 			}
 			ctx, stop := signals(cmd.Context(), stopSignals...)
 			defer stop()

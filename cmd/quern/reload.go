@@ -20,6 +20,7 @@ import (
 // A follower has a running server follow its settings.
 type follower struct {
 	load   func() (*settings.Loaded, error)
+	began  *settings.Loaded // what it was started with, which holds of all that takes a start
 	now    *settings.Loaded // what the server follows
 	addr   net.Addr
 	api    *httpapi.API
@@ -39,7 +40,8 @@ func (f *follower) follow() error {
 	if err := guarded(f.addr, next); err != nil {
 		return err
 	}
-	live, fixed := settings.Changed(&f.now.Settings, &next.Settings)
+	live, _ := settings.Changed(&f.now.Settings, &next.Settings)
+	_, fixed := settings.Changed(&f.began.Settings, &next.Settings)
 	if secure := next.TLS.Cert != ""; secure != (f.certs != nil) {
 		live = slices.DeleteFunc(live, func(key string) bool { return strings.HasPrefix(key, "tls.") })
 		fixed = append(fixed, "tls")

@@ -17,6 +17,7 @@ import (
 	"quern/engine"
 	"quern/engine/local"
 	"quern/httpapi"
+	"quern/kernels"
 )
 
 // following is a follower of dir/quern.yaml, and what it has the server do, as one text.
@@ -28,11 +29,12 @@ func following(t *testing.T, dir string) (f *follower, state func() string) {
 	if err := cmd.Flags().Set("config", file); err != nil {
 		t.Fatal(err)
 	}
-	f = &follower{load: func() (*settings.Loaded, error) { return a.load(cmd) }, addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, level: &a.level, log: slog.New(slog.DiscardHandler)}
+	f = &follower{load: func() (*settings.Loaded, error) { return a.read(cmd) }, addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, level: &a.level, log: slog.New(slog.DiscardHandler)}
 	var err error
 	if f.now, err = f.load(); err != nil {
 		t.Fatal(err)
 	}
+	f.began = f.now
 	f.level.Set(level(f.now))
 	if f.engine, err = local.New(engine.Options{Aliases: f.now.Aliases, Threads: 1}); err != nil {
 		t.Fatal(err)
@@ -156,11 +158,46 @@ func TestFollowNames(t *testing.T) {
 			t.Errorf("the log lacks %s:\n%s", want, log.String())
 		}
 	}
+	put("tls: {cert: a.pem, key: a.key}\nauth: [{name: x, key: one}]") // as it runs
+	if err := f.follow(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "hold from the next start on"); n != 1 {
+		t.Errorf("%d times of two it is said that something waits for a start:\n%s", n, log.String())
+	}
 	f.addr = &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}
 	before := state()
 	put("log: {level: error}")
 	if err := f.follow(); err == nil || !strings.Contains(err.Error(), "no API key") || state() != before {
 		t.Errorf("%v; %q, before %q", err, state(), before)
+	}
+}
+
+// TestFollowRounding: how numbers are multiplied holds from the start on, also while settings are
+// read that say otherwise.
+func TestFollowRounding(t *testing.T) {
+	exact := kernels.Level()
+	kernels.RoundFloats(true)
+	rounded := kernels.Level()
+	kernels.RoundFloats(false)
+	if rounded == exact {
+		t.Skip("this CPU has nothing to round with")
+	}
+	dir := t.TempDir()
+	cert, key := certstest.New(t, "ca").Sign("a")
+	write(t, filepath.Join(dir, "a.pem"), string(cert))
+	write(t, filepath.Join(dir, "a.key"), string(key))
+	put := func(text string) {
+		write(t, filepath.Join(dir, "quern.yaml"), "tls: {cert: a.pem, key: a.key}\n"+text)
+	}
+	put("")
+	f, _ := following(t, dir)
+	for _, text := range []string{"round_floats: true", "round_floats: true\ntls: {cert: gone.pem, key: a.key}"} {
+		put(text)
+		_ = f.follow() // the second is refused
+		if got := kernels.Level(); got != exact {
+			t.Fatalf("level %s after a reload; want %s", got, exact)
+		}
 	}
 }
 

@@ -216,6 +216,9 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 	if err != nil {
 		return err
 	}
+	if isInput(words) {
+		words = nil
+	}
 	prompt, talk, err := a.promptOf(words)
 	if err != nil {
 		return err

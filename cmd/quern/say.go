@@ -34,7 +34,7 @@ func (a *app) sayCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "say [TEXT...]",
 		Short: "Speak a text into an audio file, or aloud",
-		Long: `Speaks TEXT, or standard input, into a file; its name's ending chooses the format
+		Long: `Speaks TEXT, or standard input (-), into a file; its name's ending chooses the format
 (.mp3, .wav, .flac, .opus, .aac, .m4a, .pcm, .ulaw, .alaw). The file appears when it is
 whole. With --play it is heard, and written only if --out names it. A text that begins with
 <speak> is SSML. Without a Kokoro model the built-in voice speaks: intelligible, and plainly
@@ -211,9 +211,9 @@ func encodingOf(path string) (codecs.Encoding, error) {
 	return codecs.Encoding{}, fmt.Errorf("--out %q: the ending must be one of %s", path, strings.Join(known, ", "))
 }
 
-// textArg returns the arguments as one text, or standard input without any.
+// textArg returns the arguments as one text, or standard input without any or with "-".
 func (a *app) textArg(args []string) (string, error) {
-	if len(args) > 0 {
+	if len(args) > 0 && !isInput(args) {
 		return strings.Join(args, " "), nil
 	}
 	text, err := a.readInput()
@@ -222,6 +222,9 @@ func (a *app) textArg(args []string) (string, error) {
 	}
 	return text, err
 }
+
+// isInput reports whether arguments say that standard input has what belongs there.
+func isInput(args []string) bool { return len(args) == 1 && args[0] == "-" }
 
 func (a *app) phonemizeCmd() *cobra.Command {
 	var language, lexicon string

@@ -37,7 +37,7 @@ func TestSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := quern(t, "", nil, "say", "-o", "nothing.wav", "🙂"); code != 1 || !strings.Contains(errs, "nothing in it that can be spoken") {
+	if code, _, errs := quern(t, "", nil, "say", "-o", "nothing.wav", "🦄"); code != 1 || !strings.Contains(errs, "nothing in it that can be spoken") {
 		t.Errorf("nothing to say: exit code %d, %q", code, errs)
 	}
 	if _, err := os.Stat("/dev/full"); err == nil {

@@ -13,12 +13,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"quern/cmd/quern/internal/certs"
+	"quern/cmd/quern/internal/notify"
 	"quern/cmd/quern/internal/settings"
 	"quern/cmd/quern/internal/telemetry"
 	"quern/engine/local"
@@ -67,10 +69,13 @@ log read again; a configuration with a mistake changes nothing.`,
 				a.logger(s) // for its warnings
 				return s.Print(a.out)
 			}
+			if open && strings.HasPrefix(s.Listen, settings.Unix) {
+				return usageError{fmt.Errorf("--open opens the page, and no browser can open %s; leave --open out, or listen on a port", s.Listen)}
+			}
 			if open && !s.Page {
 				return usageError{errors.New("--open opens the page, and the configuration says page: false; leave one of them out")}
 			}
-			return a.serve(cmd.Context(), s, func() (*settings.Loaded, error) { return a.load(cmd) }, open)
+			return a.serve(cmd.Context(), s, func() (*settings.Loaded, error) { return a.read(cmd) }, open)
 		},
 	}
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print the effective settings and end")
@@ -168,7 +173,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 		return err
 	}
 	defer watched()
-	f := &follower{load: again, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
+	f := &follower{load: again, began: &started, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
 	defer onHangup(hangups, func() {
 		if audited != nil {
 			if err := audited.Reopen(); err != nil {
@@ -179,7 +184,11 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 			log.Error("settings not read again, those before stay", "err", err)
 		}
 	})()
-	fmt.Fprintf(a.out, "quern is listening on %s\n", base)
+	behind := base
+	if ln.Addr().Network() == "unix" {
+		behind = s.Listen
+	}
+	fmt.Fprintf(a.out, "quern is listening on %s\n", behind)
 	if s.File != "" {
 		log.Info("configuration read", "file", s.File)
 	}
@@ -206,10 +215,11 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	}
 	if ctx.Err() == nil {
 		api.SetReady("")
+		a.tellManager(notify.Ready, log)
 		if queue != nil {
 			defer work(ctx, queue, api)()
 		}
-		if s.Page {
+		if s.Page && behind == base {
 			fmt.Fprintf(a.out, "Open it in a browser: %s/\n", base)
 		}
 		a.greet(e, base, s)
@@ -218,7 +228,21 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 			defer a.browse(ctx, base+"/")()
 		}
 	}
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	a.tellManager(notify.Stopping, log)
 	return <-served
+}
+
+// tellManager tells a service manager how the server is.
+func (a *app) tellManager(state string, log *slog.Logger) {
+	socket, _ := a.env("NOTIFY_SOCKET")
+	if err := notify.Send(socket, state); err != nil {
+		log.Warn("the service manager cannot be told", "state", state, "err", err)
+	}
 }
 
 // instance is what answers call this server, "" for nothing.
@@ -282,6 +306,14 @@ func setProcs(n int) {
 // listen opens the address, unless that would offer models to the network
 // without a key.
 func listen(ctx context.Context, s *settings.Loaded) (net.Listener, error) {
+	const another = "%w; choose another address with --listen (or QUERN_LISTEN, or listen: in the configuration)"
+	if path, ok := strings.CutPrefix(s.Listen, settings.Unix); ok {
+		ln, err := bindUnix(ctx, path)
+		if err != nil {
+			return nil, fmt.Errorf(another, err)
+		}
+		return ln, nil
+	}
 	addr, err := net.ResolveTCPAddr("tcp", s.Listen)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("listen: %q: %w; write HOST:PORT with a port from 0 to 65535, for example 127.0.0.1:8080", s.Listen, err)}
@@ -291,7 +323,7 @@ func listen(ctx context.Context, s *settings.Loaded) (net.Listener, error) {
 	}
 	ln, err := bind(ctx, s.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("%w; choose another address with --listen (or QUERN_LISTEN, or listen: in the configuration), for example --listen 127.0.0.1:0 for a free port", err)
+		return nil, fmt.Errorf(another+", for example --listen 127.0.0.1:0 for a free port", err)
 	}
 	return ln, nil
 }
@@ -333,7 +365,7 @@ func baseURL(addr net.Addr, secure bool) string {
 	}
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
-		return scheme + addr.String()
+		return scheme + "localhost" // behind a socket of this machine
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

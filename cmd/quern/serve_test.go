@@ -9,7 +9,10 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -151,6 +154,51 @@ func TestServe(t *testing.T) {
 	}
 	if want := map[string]bool{"loading model": true, "model loaded": true, "request": true, "shutting down": false, "serving": false}; !maps.Equal(named, want) {
 		t.Errorf("messages with the id of a request: %v, want %v", named, want)
+	}
+}
+
+// A service manager that wants to know is told when the server is ready, and when it ends.
+func TestServeTellsManager(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no datagrams between processes")
+	}
+	dir, err := os.MkdirTemp("", "q") // names of sockets are short
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	socket := filepath.Join(dir, "s")
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	told := func() string {
+		b := make([]byte, 100)
+		n, err := manager.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b[:n])
+	}
+	p := start(t, []string{"NOTIFY_SOCKET=" + socket}, "serve", "--listen", "127.0.0.1:0")
+	base := p.wait(t, `listening on (\S+)\n`)[1]
+	if got := told(); got != "READY=1" {
+		t.Fatalf("told %q", got)
+	}
+	res, err := http.Get(base + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("ready, and /readyz is %s", res.Status)
+	}
+	if code := p.end(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+	if got := told(); got != "STOPPING=1" {
+		t.Errorf("told %q", got)
 	}
 }
 

@@ -53,7 +53,7 @@ func (a *app) tokenize(cmd *cobra.Command, args []string, o tokenizeOptions) err
 		}
 	}
 	text := strings.Join(args, " ")
-	if len(args) == 0 {
+	if len(args) == 0 || isInput(args) {
 		var err error
 		if text, err = a.readInput(); err != nil {
 			return err

@@ -196,6 +196,9 @@ func (c *Catalog) add(n *Entry) (*Entry, error) {
 }
 
 func (c *Catalog) describe(id, path string, o engine.ModelOptions) (*Entry, error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		return nil, fmt.Errorf("%s is neither a file nor a folder", path) // a pipe would be waited for
+	}
 	about, err := c.o.Kinds.Describe(id, path, o)
 	if err != nil {
 		return nil, err

@@ -60,6 +60,18 @@ func (f *folder) walk(c *Catalog, dir, rel string, found map[string]finding) err
 	if err != nil {
 		return err
 	}
+	// To open a pipe is to wait until somebody writes into it.
+	entries = slices.DeleteFunc(entries, func(d fs.DirEntry) bool {
+		mode := d.Type()
+		if mode&fs.ModeSymlink != 0 {
+			st, err := os.Stat(filepath.Join(dir, d.Name()))
+			if err != nil {
+				return true
+			}
+			mode = st.Mode()
+		}
+		return !mode.IsRegular() && !mode.IsDir()
+	})
 	look := func(path, mark string, describe func() (*Entry, error)) {
 		old, ok := f.found[path]
 		if ok && old.stamp == mark {

@@ -63,7 +63,7 @@ func TestJSONStops(t *testing.T) {
 	long := []byte("[" + strings.Repeat("1,", 1<<17) + "1]")
 	for name, req := range map[string]Request{
 		"variable":  {Kwargs: []Kwarg{{"documents", long}}, Messages: []Message{{Role: RoleUser, Text: "a"}}},
-		"tool":      {Tools: []Tool{{long}}, Messages: []Message{{Role: RoleUser, Text: "a"}}},
+		"tool":      {Tools: []Tool{{Raw: long}}, Messages: []Message{{Role: RoleUser, Text: "a"}}},
 		"arguments": {Messages: []Message{{Role: RoleAssistant, ToolCalls: []Call{{Arguments: string(long)}}}}},
 	} {
 		whole := &expiring{t.Context(), 1 << 30}

@@ -7,6 +7,7 @@ package chat
 import (
 	"encoding/json"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -43,6 +44,15 @@ type Call struct {
 	Arguments string // JSON as the client sent it; rendered as an object when it parses as one
 }
 
+// arguments are those of the call, {} for one that has none: clients keep what they put
+// together of a stream, which then is "".
+func (c *Call) arguments() string {
+	if strings.TrimSpace(c.Arguments) == "" {
+		return "{}"
+	}
+	return c.Arguments
+}
+
 // MaxTools bounds the tools of one request.
 const MaxTools = 128
 
@@ -54,5 +64,6 @@ const MaxToolName = 64
 
 // A Tool is a function the model may call, as the client described it.
 type Tool struct {
-	Raw json.RawMessage // the whole {"type":"function",…} object, key order kept
+	Raw   json.RawMessage // the whole {"type":"function",…} object, key order kept
+	Param string          // where the request has the schema of its arguments; "" is as OpenAI's chats have it
 }

@@ -1,7 +1,9 @@
 package chat
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"quern/engine/chat/internal/jinja"
@@ -39,8 +41,9 @@ func (e *TemplateError) Error() string { return e.Message }
 // Unwrap returns what stopped the rendering.
 func (e *TemplateError) Unwrap() error { return e.err }
 
-// templateError wraps an error of jinja's Render.
-func templateError(err error) error {
+// templateError wraps an error of jinja's Render. A template may break on arguments that are no
+// object, and cannot say so.
+func templateError(err error, messages []Message) error {
 	var raised *jinja.RaiseError
 	if errors.As(err, &raised) {
 		return &TemplateError{Message: raised.Message, Raised: true, err: err}
@@ -48,6 +51,15 @@ func templateError(err error) error {
 	text := err.Error()
 	if errors.Is(err, jinja.ErrLimit) {
 		text = strings.TrimPrefix(text, jinja.ErrLimit.Error()+": ")
+	}
+	for _, m := range messages {
+		for _, c := range m.ToolCalls {
+			var object map[string]json.RawMessage
+			if json.Unmarshal([]byte(c.arguments()), &object) != nil || object == nil {
+				text += fmt.Sprintf("; the arguments of the call of %.60q are no JSON object: send one", c.Name)
+				return &TemplateError{Message: text, err: err}
+			}
+		}
 	}
 	return &TemplateError{Message: text, err: err}
 }

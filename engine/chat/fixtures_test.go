@@ -81,7 +81,7 @@ func (c *wireCase) request(t testing.TB) *Request {
 		req.Kwargs = []Kwarg{{"enable_thinking", v}}
 	}
 	for _, raw := range c.Tools {
-		req.Tools = append(req.Tools, Tool{raw})
+		req.Tools = append(req.Tools, Tool{Raw: raw})
 	}
 	for _, m := range c.Messages {
 		msg := Message{Role: m.Role, Name: m.Name, Reasoning: m.Reasoning, ToolCallID: m.CallID}

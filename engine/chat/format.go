@@ -18,7 +18,7 @@ func (t *Template) Format() wire.Found {
 func (p prober) sample(s wire.Sample) (string, bool) {
 	req := &Request{Messages: []Message{{Role: RoleUser, Text: wire.SampleQuestion}}}
 	if s.Tools {
-		req.Tools = []Tool{{json.RawMessage(wire.SampleTool)}}
+		req.Tools = []Tool{{Raw: json.RawMessage(wire.SampleTool)}}
 	}
 	if s.Thinking != nil {
 		v, _ := json.Marshal(*s.Thinking)

@@ -93,7 +93,7 @@ func asText(format *wire.Format, m Message) (Message, error) {
 	case len(m.ToolCalls) > 0:
 		calls := make([]wire.Call, len(m.ToolCalls))
 		for i, c := range m.ToolCalls {
-			calls[i] = wire.Call(c)
+			calls[i] = wire.Call{ID: c.ID, Name: c.Name, Arguments: c.arguments()}
 		}
 		text, err := format.Write(calls)
 		if err != nil {

@@ -19,7 +19,7 @@ func toolRequest() *Request {
 			{Role: RoleAssistant, Text: "I look.", ToolCalls: []Call{{ID: "1", Name: "get_weather", Arguments: `{"city": "Oslo"}`}}},
 			{Role: RoleTool, ToolCallID: "1", Text: "rain"},
 		},
-		Tools: []Tool{{json.RawMessage(`{"type": "function", "function": {"name": "get_weather"}}`)}},
+		Tools: []Tool{{Raw: json.RawMessage(`{"type": "function", "function": {"name": "get_weather"}}`)}},
 	}
 }
 

@@ -98,9 +98,10 @@ func (w *wants) contentOf(m Message, origin jinja.Origin) jinja.Value {
 // call tojson on them, so they are parsed. What does not parse, or parses to
 // something else than an object, stays the string it was.
 func (w *wants) call(ctx context.Context, c Call) jinja.Value {
-	var args jinja.Value = jinja.TextFrom(c.Arguments, jinja.Outside)
+	text := c.arguments()
+	var args jinja.Value = jinja.TextFrom(text, jinja.Outside)
 	if !w.stringArgs {
-		if v, err := fromJSON(ctx, []byte(c.Arguments)); err == nil {
+		if v, err := fromJSON(ctx, []byte(text)); err == nil {
 			if object, ok := v.(*jinja.Dict); ok {
 				args = object
 			}

@@ -153,7 +153,7 @@ func (t *Template) Render(ctx context.Context, req *Request) (*Prompt, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil && !errors.Is(err, ErrRequest) {
-		return nil, templateError(err)
+		return nil, templateError(err, req.Messages)
 	}
 	return out, err
 }

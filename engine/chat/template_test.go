@@ -106,7 +106,7 @@ var (
 	system    = func(s string) Message { return Message{Role: RoleSystem, Text: s} }
 	user      = func(s string) Message { return Message{Role: RoleUser, Text: s} }
 	assistant = func(s string) Message { return Message{Role: RoleAssistant, Text: s} }
-	weather   = Tool{json.RawMessage(`{"type": "function", "function": {"name": "weather", "parameters": {"z": 1, "a": [1.0, 2]}}}`)}
+	weather   = Tool{Raw: json.RawMessage(`{"type": "function", "function": {"name": "weather", "parameters": {"z": 1, "a": [1.0, 2]}}}`)}
 )
 
 func called(id, args string) Message {
@@ -135,6 +135,10 @@ func TestRender(t *testing.T) {
 			"<s><|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n\n" + `<tool_call>{"name": "weather", "arguments": {"city": "Oslo", "n": 1}}</tool_call>` + "<|im_end|>\n<|im_start|>tool\nok<|im_end|>\n"},
 		{"arguments that do not parse", imTemplate, Request{Messages: []Message{user("Hi"), called("1", `{"city":`)}, End: EndHistory},
 			"<s><|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n\n" + `<tool_call>{"name": "weather", "arguments": "{\"city\":"}</tool_call>` + "<|im_end|>\n"},
+		{"no arguments", imTemplate, Request{Messages: []Message{user("Hi"), called("1", "")}, End: EndHistory},
+			"<s><|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n\n" + `<tool_call>{"name": "weather", "arguments": {}}</tool_call>` + "<|im_end|>\n"},
+		{"no arguments as strings", plainTemplate, Request{Messages: []Message{user("Hi"), called("1", " ")}},
+			"<turn>user\nHi</turn>\n<turn>assistant\n" + `CALL weather{}` + "</turn>\n"},
 		{"arguments as strings", plainTemplate, Request{Messages: []Message{user("Hi"), called("1", `{"a":1}`)}},
 			"<turn>user\nHi</turn>\n<turn>assistant\n" + `CALL weather{"a":1}` + "</turn>\n"},
 		{"parts joined", imTemplate, Request{Messages: []Message{{Role: RoleUser, Parts: []Part{{"a"}, {" b"}}}}, End: EndHistory},
@@ -193,13 +197,15 @@ func TestRenderErrors(t *testing.T) {
 		{"refused", plainTemplate, Request{Messages: []Message{system("x"), user("y")}}, "No system role: x", true},
 		{"refused twice, first words", plainTemplate, Request{Messages: []Message{user("y"), system("x"), system("z")}}, "No system role: x", true},
 		{"broke", "{% for m in messages %}{{ m.nope.nope }}{% endfor %}", Request{Messages: []Message{user("x")}}, "template line 1: 'dict object' has no attribute 'nope'", false},
+		{"broke on arguments", "{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.arguments | items | list }}{% endfor %}{% endfor %}", Request{Messages: []Message{user("x"), called("1", "{}"), called("2", `{"a":`)}},
+			`template line 1: Can only get item pairs from a mapping.; the arguments of the call of "weather" are no JSON object: send one`, false},
 		{"limit", "{{ 'x' * 10**12 }}", Request{Messages: []Message{user("x")}}, "the template makes too much text", false},
 		{"continued message not printed", "{{ messages[0].content }}", Request{Messages: []Message{user("x"), assistant("y")}, End: EndContinue}, "the template does not print the message to be continued", false},
 		{"no messages", imTemplate, Request{}, "", false},
 		{"role", imTemplate, Request{Messages: []Message{{Role: "root"}}}, "", false},
 		{"continue a user", imTemplate, Request{Messages: []Message{user("x")}, End: EndContinue}, "", false},
 		{"continue a call", imTemplate, Request{Messages: []Message{called("1", "{}")}, End: EndContinue}, "", false},
-		{"tool JSON", imTemplate, Request{Messages: []Message{user("x")}, Tools: []Tool{{json.RawMessage("{")}}}, "", false},
+		{"tool JSON", imTemplate, Request{Messages: []Message{user("x")}, Tools: []Tool{{Raw: json.RawMessage("{")}}}, "", false},
 		{"kwarg JSON", imTemplate, Request{Messages: []Message{user("x")}, Kwargs: []Kwarg{{"a", json.RawMessage("nope")}}}, "", false},
 		{"kwarg depth", imTemplate, Request{Messages: []Message{user("x")}, Kwargs: []Kwarg{{"a", json.RawMessage(strings.Repeat("[", 5000) + strings.Repeat("]", 5000))}}}, "", false},
 		{"reserved kwarg", imTemplate, Request{Messages: []Message{user("x")}, Kwargs: []Kwarg{{"bos_token", json.RawMessage(`""`)}}}, "", false},
@@ -323,7 +329,7 @@ func TestSegments(t *testing.T) {
 			[]Segment{{"<|im_start|>", false}}},
 		{"kwarg", "{{ x }}{{ x | tojson }}<s>", Request{Messages: []Message{user("")}, Kwargs: []Kwarg{{"x", json.RawMessage(`"<s>"`)}}},
 			[]Segment{{`<s>"<s>"`, false}, {"<s>", c}}},
-		{"tool", "{% for t in tools or [] %}{{ t }}{{ t | tojson }}{% for k in t %}{{ k }}{% endfor %}{% endfor %}", Request{Messages: []Message{user("")}, Tools: []Tool{{json.RawMessage(`{"<s>": "<think>"}`)}}},
+		{"tool", "{% for t in tools or [] %}{{ t }}{{ t | tojson }}{% for k in t %}{{ k }}{% endfor %}{% endfor %}", Request{Messages: []Message{user("")}, Tools: []Tool{{Raw: json.RawMessage(`{"<s>": "<think>"}`)}}},
 			[]Segment{{`{'<s>': '<think>'}{"<s>": "<think>"}<s>`, false}}},
 		{"call", imTemplate, Request{Messages: []Message{called("1", `{"<s>": 1}`)}, End: EndHistory},
 			[]Segment{{"<s>", c}, {"<|im_start|>", c}, {"assistant\n\n", false}, {"<tool_call>", c}, {`{"name": "weather", "arguments": {"<s>": 1}}</tool_call>`, false}, {"<|im_end|>\n", c}}},
@@ -422,7 +428,7 @@ func FuzzRender(f *testing.F) {
 				{Role: RoleTool, Parts: []Part{{text}, {text}}, ToolCallID: text},
 				user(text), assistant(text),
 			},
-			Tools:  []Tool{{quoted}},
+			Tools:  []Tool{{Raw: quoted}},
 			Kwargs: []Kwarg{{"documents", quoted}},
 			End:    End(n % 3),
 		}

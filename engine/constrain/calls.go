@@ -22,9 +22,9 @@ type Calls struct {
 	Form   *engine.Constraint // of the words, nil where they are free
 }
 
-// A Place says where in a request a tool was, and whether all of its schema must count.
+// A Place says where a request has the schema of a tool, and whether all of that must count.
 type Place struct {
-	Index  int
+	Param  string
 	Strict bool
 }
 
@@ -60,7 +60,7 @@ func (k *Calls) key() (out key) {
 	h := sha256.New()
 	fmt.Fprintf(h, "calls %t %t %t %t %t %+v", k.Required, k.Single, k.Thinking, k.MayThink, k.Primed, *k.Format)
 	for i, t := range k.Tools {
-		fmt.Fprintf(h, " %d %s %d %s %v", len(t.Name), t.Name, len(t.Parameters), t.Parameters, k.Places[i])
+		fmt.Fprintf(h, " %d %s %d %s %t", len(t.Name), t.Name, len(t.Parameters), t.Parameters, k.Places[i].Strict)
 	}
 	if k.Form != nil {
 		form := keyOf(k.Form)
@@ -117,7 +117,7 @@ func (k *Calls) refusal(err error) error {
 	param := "tools"
 	var t *rules.ToolError
 	if errors.As(err, &t) {
-		param = fmt.Sprintf("tools[%d].function.parameters", k.Places[t.Tool].Index)
+		param = k.Places[t.Tool].Param
 	}
 	if errors.Is(err, rules.ErrUnsupported) {
 		return engine.Errorf(engine.CodeToolFormat, param, "%s: calls cannot be enforced in the wire format %q of this model; use \"tool_choice\": \"auto\" and tools that are not strict", param, k.Format.Name).Because(err)

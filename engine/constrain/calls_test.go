@@ -40,7 +40,7 @@ func callsOf(v *token.Vocab, format string, required bool, tools ...wire.Tool) *
 		return id, ok && v.Kind(id) == token.UserDefined
 	}
 	for i := range tools {
-		k.Places = append(k.Places, Place{Index: i})
+		k.Places = append(k.Places, Place{Param: fmt.Sprintf("tools[%d].function.parameters", i)})
 	}
 	return k
 }

@@ -11,7 +11,7 @@ import (
 	"quern/engine/residency"
 )
 
-// Stats takes a snapshot of the models, and tells of the caches that those will have which
+// Stats takes a snapshot of the models, those that are in memory and listed no more included, and tells of the caches that those will have which
 // gateways ask about before they are loaded: models of the start, and the default one.
 func (e *Engine) Stats() engine.Stats {
 	var s engine.Stats
@@ -46,6 +46,15 @@ func (e *Engine) Stats() engine.Stats {
 			}
 		}
 	}
+	e.models.Others(list, func(n *catalog.Entry, m residency.Model) {
+		i := m.Stats()
+		i.Kind = n.About().Kind
+		if at := slices.IndexFunc(s.Models, func(x engine.ModelStats) bool { return x.Model == i.Model }); at >= 0 {
+			s.Models[at].Add(i)
+		} else {
+			s.Models = append(s.Models, i)
+		}
+	})
 	return s
 }
 

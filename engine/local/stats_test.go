@@ -1,6 +1,8 @@
 package local
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"quern/engine"
@@ -50,4 +52,55 @@ func TestStatsSound(t *testing.T) {
 	if s := e.Stats(); s.Running() != 0 {
 		t.Errorf("after: %+v", s)
 	}
+}
+
+// TestStatsUnlisted: a model in memory counts while it is there, also when its file is gone or
+// another has taken its name; and each name is there once, as those who scrape it need.
+func TestStatsUnlisted(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "m.gguf")
+	put := func(more string) {
+		t.Helper()
+		b, err := os.ReadFile(small)
+		if err == nil {
+			err = os.WriteFile(file+".new", append(b, more...), 0o600) // a file of its own: the one before is mapped
+		}
+		if err == nil {
+			err = os.Rename(file+".new", file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("")
+	e := open(t, engine.Options{Dirs: []string{dir}})
+	var weights int64
+	check := func(when string, models int64) {
+		t.Helper()
+		e.catalog.Changed()
+		e.Models() // looks at the folder again
+		s := e.Stats()
+		if len(s.Models) != 1 || s.Models[0].Model != "m" || models*weights != s.Models[0].WeightBytes && weights != 0 || s.Models[0].WeightBytes == 0 {
+			t.Errorf("%s: %+v; want %d models of %d bytes", when, s.Models, models, weights)
+			return
+		}
+		weights = s.Models[0].WeightBytes / models
+	}
+	for range 2 {
+		l, err := e.Open(t.Context(), "m", engine.KindCompletion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Release()
+		if weights == 0 {
+			check("loaded", 1)
+			put("\x00\x00\x00\x00\x00\x00\x00\x00") // another size
+			check("replaced", 1)
+		}
+	}
+	check("loaded again", 2)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	check("removed", 2)
 }

@@ -68,6 +68,18 @@ func (k *Keeper) Look(n *catalog.Entry, f func(m Model, waiting int)) {
 	}
 }
 
+// Others calls f with every model in memory whose entry is not in list, as those of files that
+// were replaced or removed since. The models stay meanwhile.
+func (k *Keeper) Others(list []*catalog.Entry, f func(n *catalog.Entry, m Model)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, r := range k.live {
+		if !slices.Contains(list, r.Entry) {
+			f(r.Entry, r.model)
+		}
+	}
+}
+
 // Close cancels loads, waits for them and closes every model.
 func (k *Keeper) Close() {
 	k.mu.Lock()

@@ -1,8 +1,10 @@
 package textgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -47,9 +49,14 @@ func (l *listening) calls(v *token.Vocab, r *engine.GenerateRequest) (k *constra
 		}
 		demanded = demanded || fn.Strict
 		k.Tools = append(k.Tools, wire.Tool{Name: fn.Name, Parameters: fn.Parameters})
-		k.Places = append(k.Places, constrain.Place{Index: i, Strict: fn.Strict})
+		k.Places = append(k.Places, constrain.Place{Param: paramOf(r.Prompt.Tools, i), Strict: fn.Strict})
 	}
 	return k, demanded, nil
+}
+
+// paramOf is where a request has the schema of a tool.
+func paramOf(tools []chat.Tool, i int) string {
+	return cmp.Or(tools[i].Param, fmt.Sprintf("tools[%d].function.parameters", i))
 }
 
 // constrain returns what makes the masks that hold answers to the tools and the form of r.
@@ -64,11 +71,13 @@ func (l *listening) constrain(ctx context.Context, m *Model, r *engine.GenerateR
 	var refused *engine.Error
 	if errors.As(err, &refused) && !demanded && (refused.Code == engine.CodeToolFormat || refused.Code == engine.CodeInvalidSchema) {
 		m.log.WarnContext(ctx, "tool calls are read as they come, not held to their schemas", "model", m.ID, "err", err)
+		l.notes = []string{"calls are read as they come, not held to their schemas: " + refused.Message}
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	l.notes = g.Notes
 	l.silent = k.Required
 	l.options.NoThinking = k.Form != nil && !g.MayThink
 	return g.Mask, nil

@@ -70,7 +70,11 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 			yield(engine.Event{}, m.failure(ctx, err))
 			return
 		}
-		if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: constrained}, nil) {
+		admitted := engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: constrained}
+		if listen != nil {
+			admitted.Notes = listen.notes
+		}
+		if !yield(admitted, nil) {
 			return
 		}
 		g := newGeneration(m, r, st, listen, yield)

@@ -136,7 +136,7 @@ func (q *reply) hear(events []wire.Event) {
 }
 
 // place says where the text of tokens is of which nothing was told before events: counted
-// from the end where that is all content.
+// from the end where that is all content. Those before it are no part of the text.
 func (q *reply) place(events []wire.Event) {
 	from := q.base + len(q.buf)
 	to := from
@@ -147,8 +147,10 @@ func (q *reply) place(events []wire.Event) {
 		}
 	}
 	for i := len(q.entries) - 1; i >= 0 && q.entries[i].start == untold; i-- {
-		to = max(from, to-len(q.entries[i].Bytes))
-		q.entries[i].start = to
+		e := &q.entries[i]
+		e.Aside = to == from
+		to = max(from, to-len(e.Bytes))
+		e.start = to
 	}
 }
 

@@ -218,6 +218,56 @@ func canonical(text string) string {
 }
 
 // Entries come in the order of their tokens, before their text or with it.
+// TestAside: the entries of a reply that are not aside spell its text.
+func TestAside(t *testing.T) {
+	const call = `{"name": "f", "arguments": {"a": "x"}}`
+	think := []string{"<think>", "</think>"}
+	for _, tt := range []struct {
+		format     string
+		controls   []string
+		text, want string
+	}{
+		{"hermes-json", nil, "so it is", "so it is"},
+		{"hermes-json", nil, "<think>hm</think>so it is", "so it is"},
+		{"hermes-json", think, "<think>hm</think>so <b> it is", "so <b> it is"},
+		{"hermes-json", nil, "a b <tool_call>" + call + "</tool_call>", "a b"},
+		{"hermes-json", think, "<think>hm</think><tool_call>" + call + "</tool_call>", ""},
+		{"nemotron-v2", nil, "a<TOOLCALL>[" + call + "]</TOOLCALL>b", "ab"},
+		{"hermes-json", nil, "<tool_call>" + call[:30], ""},
+		{"harmony", []string{"<|channel|>", "<|message|>", "<|start|>", "<|end|>"}, "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>so", "so"},
+	} {
+		for _, late := range []int{1, 3, 1000} { // tokens that are told of together
+			v := controlVocab(t, tt.controls...)
+			q := newReply(v, nil, listeningTo(t, v, tt.format, wire.Options{}))
+			text, spelled, entries := "", "", 0
+			take := func() {
+				for _, ev := range q.events() {
+					if ev.Type == engine.Delta {
+						text += ev.Text
+					}
+					for _, e := range ev.Logprobs {
+						if entries++; !e.Aside {
+							spelled += string(e.Bytes)
+						}
+					}
+				}
+			}
+			ids := tokensOf(v, tt.text)
+			for i, id := range ids {
+				q.push(id, 0, &engine.Logprob{ID: id, Bytes: v.Bytes(id)})
+				if i%late == 0 {
+					take()
+				}
+			}
+			q.flush(token.None)
+			take()
+			if text != tt.want || spelled != tt.want || entries != len(ids) {
+				t.Errorf("%s, %q by %d: text %q, entries of %q, %d of %d in all", tt.format, tt.text, late, text, spelled, entries, len(ids))
+			}
+		}
+	}
+}
+
 func TestHearingEntries(t *testing.T) {
 	v := controlVocab(t)
 	q := newReply(v, []string{"xyz"}, listeningTo(t, v, "hermes-json", wire.Options{}))

@@ -49,7 +49,8 @@ func (q *reply) push(id token.ID, logprob float32, entry *engine.Logprob) {
 	}
 	if q.reader != nil {
 		if entry != nil {
-			q.entries[len(q.entries)-1].start = untold
+			e := &q.entries[len(q.entries)-1]
+			e.start, e.Aside = untold, true
 		}
 		q.hear(q.follow(id))
 		return

@@ -108,8 +108,9 @@ type listening struct {
 	one     bool // the first call is the last
 	silent  bool // a grammar allows no words beside calls
 
-	thinking bool // the prompt opened it
-	mayThink bool // answers may open it
+	notes    []string // what of the tools' schemas calls are not held to
+	thinking bool     // the prompt opened it
+	mayThink bool     // answers may open it
 }
 
 // listen prepares for the answers to a conversation, nil where they are plain text: also

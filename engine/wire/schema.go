@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"net/url"
 	"strings"
 )
 
@@ -25,25 +26,34 @@ var typeNames = map[string]types{
 	"number": isNumber, "integer": isNumber, "boolean": isBoolean, "null": isNull,
 }
 
-// Types are the types of JSON that the schema allows for an argument; none if
+// Types returns what tells the types of JSON that the schema allows for an argument; none if
 // it says nothing. Integers are numbers.
-func (t Tool) Types(argument string) []string {
-	var out []string
-	all := (&tool{schema: t.Parameters}).of([]string{argument})
-	for _, name := range []string{"string", "number", "boolean", "null", "object", "array"} {
-		if all&typeNames[name] != 0 {
-			out = append(out, name)
+func (t Tool) Types() func(argument string) []string {
+	read := &tool{schema: t.Parameters}
+	return func(argument string) (out []string) {
+		all := read.of([]string{argument})
+		for _, name := range []string{"string", "number", "boolean", "null", "object", "array"} {
+			if all&typeNames[name] != 0 {
+				out = append(out, name)
+			}
 		}
+		return out
 	}
-	return out
 }
 
 // A tool is a Tool whose schema is read when it is asked for.
 type tool struct {
 	schema json.RawMessage
-	root   map[string]json.RawMessage
 	read   bool
+	root   map[string]json.RawMessage
+	inside map[string]map[string]json.RawMessage // of members of root, by the pointers to them
+	top    schema                                // the schema itself
+	left   int                                   // schemas that may still be looked at for an answer
 }
+
+// maxLooks bounds the schemas that are looked at for an answer: alternatives that refer to
+// alternatives multiply.
+const maxLooks = 1000
 
 // of returns what a member of the arguments may be, and its schema. Both are
 // zero where the tool says nothing.
@@ -52,9 +62,11 @@ func (t *tool) of(path []string) types {
 		return 0
 	}
 	if !t.read {
-		t.read = true
+		t.read, t.inside = true, map[string]map[string]json.RawMessage{}
 		_ = json.Unmarshal(t.schema, &t.root)
+		_ = json.Unmarshal(t.schema, &t.top)
 	}
+	t.left = maxLooks
 	at := []json.RawMessage{t.schema}
 	for _, key := range path {
 		var next []json.RawMessage
@@ -86,30 +98,59 @@ type schema struct {
 	Additional          json.RawMessage `json:"additionalProperties"`
 }
 
+// parse reads a schema, or the one it refers to.
 func (t *tool) parse(raw json.RawMessage) (s schema) {
-	_ = json.Unmarshal(raw, &s)
-	if s.Ref == "" {
-		return s
-	}
-	var target json.RawMessage
-	at := t.root
-	for i, part := range strings.Split(strings.TrimPrefix(s.Ref, "#/"), "/") {
-		if i > maxSchema {
-			return schema{}
+	for range maxSchema {
+		if t.left--; t.left < 0 {
+			break
 		}
-		target = at[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
-		at = nil
-		_ = json.Unmarshal(target, &at)
+		if len(raw) == len(t.schema) && &raw[0] == &t.schema[0] {
+			s = t.top
+		} else {
+			s = schema{}
+			_ = json.Unmarshal(raw, &s)
+		}
+		if s.Ref == "" {
+			return s
+		}
+		raw = t.target(s.Ref)
 	}
-	s = schema{}
-	_ = json.Unmarshal(target, &s)
-	return s
+	return schema{}
+}
+
+// target is what a reference points at, nil if that is nothing here.
+func (t *tool) target(ref string) json.RawMessage {
+	if ref == "#" {
+		return t.schema
+	}
+	if text, err := url.PathUnescape(ref); err == nil {
+		ref = text
+	}
+	steps := strings.Split(strings.TrimPrefix(ref, "#/"), "/")
+	if len(steps) > maxSchema {
+		return nil
+	}
+	at, path := t.root, ""
+	for i, step := range steps {
+		target := at[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+		if i == len(steps)-1 {
+			return target
+		}
+		path += "/" + step
+		inside, seen := t.inside[path]
+		if !seen {
+			_ = json.Unmarshal(target, &inside)
+			t.inside[path] = inside
+		}
+		at = inside
+	}
+	return nil
 }
 
 // members returns the schemas of a member of what raw describes; "" is an item
 // of an array.
 func (t *tool) members(raw json.RawMessage, key string, depth int) []json.RawMessage {
-	if depth > maxSchema {
+	if depth > maxSchema || t.left <= 0 {
 		return nil
 	}
 	s := t.parse(raw)
@@ -133,7 +174,7 @@ func (t *tool) members(raw json.RawMessage, key string, depth int) []json.RawMes
 }
 
 func (t *tool) types(raw json.RawMessage, depth int) types {
-	if depth > maxSchema {
+	if depth > maxSchema || t.left <= 0 {
 		return anyType
 	}
 	s := t.parse(raw)

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"quern/formats/internal/scan"
 	"quern/formats/weights"
@@ -48,7 +47,7 @@ const (
 // none of this format or cannot be read. A Whisper file goes on with the size of
 // its vocabulary, a detector with the length of its name.
 func Sniff(path string) string {
-	f, err := os.Open(path)
+	f, err := weights.Open(path)
 	if err != nil {
 		return ""
 	}

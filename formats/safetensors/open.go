@@ -167,7 +167,7 @@ func readIndex(path string) ([]string, error) {
 
 // readSmall reads a file of at most max bytes.
 func readSmall(path string, max int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := weights.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package weights
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"unsafe"
 )
@@ -51,5 +52,14 @@ func (m *Mapping) Close() error {
 }
 
 const maxInt = int64(^uint(0) >> 1)
+
+// Open opens a file. What is neither a file nor a folder is refused: to open a pipe is to wait until
+// somebody writes into it.
+func Open(path string) (*os.File, error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	return os.Open(path)
+}
 
 var errNotRegular = errors.New("not a regular file")

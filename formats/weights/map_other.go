@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -39,7 +38,7 @@ var inMemory struct {
 
 // MapFile reads a regular file into memory: this system maps no files.
 func MapFile(path string) (*Mapping, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}

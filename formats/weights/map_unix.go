@@ -4,7 +4,6 @@ package weights
 
 import (
 	"io/fs"
-	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +11,7 @@ import (
 
 // MapFile maps a regular file.
 func MapFile(path string) (*Mapping, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}

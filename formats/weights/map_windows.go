@@ -2,7 +2,6 @@ package weights
 
 import (
 	"io/fs"
-	"os"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -11,7 +10,7 @@ import (
 // MapFile maps a regular file. While it is mapped Windows does not delete
 // or shorten it.
 func MapFile(path string) (*Mapping, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,17 @@ func failure(err error) error {
 	return err
 }
 
+// unopened says what an error means that kept the store from being opened: a store that is not full
+// is away, as one whose folder may not be written, and what is in it is not known.
+func unopened(err error) error {
+	var full *batch.FullError
+	var away *batch.AwayError
+	if told := failure(err); errors.As(told, &full) || errors.As(told, &away) || errors.Is(told, context.Canceled) {
+		return told
+	}
+	return &batch.AwayError{Err: err}
+}
+
 // call calls the store once, in the time that one call may take.
 func call(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)

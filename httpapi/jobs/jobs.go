@@ -128,11 +128,11 @@ func (j *Jobs) store(ctx context.Context) (*store, error) {
 			return nil, j.failed // else requests would wait for each other's tries
 		}
 		s, err := open(ctx, &j.o)
-		if err != nil && ctx.Err() == nil {
-			j.failed, j.again = failure(err), time.Now().Add(retryOpen/2)
-		}
 		if err != nil {
-			return nil, failure(err)
+			if err = unopened(err); ctx.Err() == nil {
+				j.failed, j.again = err, time.Now().Add(retryOpen/2)
+			}
+			return nil, err
 		}
 		j.s = s
 		close(j.opened)

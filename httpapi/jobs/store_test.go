@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -348,6 +349,31 @@ func TestLocked(t *testing.T) {
 	stop()
 	poll.Until(t, "the second store opens", func() bool { _, err := other.Files(t.Context(), ""); return err == nil })
 	other.Close()
+}
+
+// TestUnusable: a folder that cannot be made or written is a store that is away, to those who put
+// something there too, and the cause is told.
+func TestUnusable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(file, "none"), link); err != nil {
+		t.Skip(err)
+	}
+	for _, dir := range []string{filepath.Join(file, "jobs"), link} {
+		j, err := New(Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var away *batch.AwayError
+		var path *fs.PathError
+		if _, err := j.PutFile(t.Context(), "", batch.File{Purpose: batch.ForBatch}, strings.NewReader("x")); !errors.As(err, &away) || !errors.As(err, &path) {
+			t.Errorf("%s: %v", dir, err)
+		}
+		j.Close()
+	}
 }
 
 // TestAway: a cluster that is not there is said to be away, at once and also to those who ask

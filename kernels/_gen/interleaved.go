@@ -32,14 +32,14 @@ func genInterleaved(a *file) {
 		name string
 		dot  func(*file)
 		pack func(*pack)
-	}{{"IQ4XS", interleavedIQ4XS, packIQ4XS}, {"Q2K", interleavedQ2K, packQ2K}, {"Q3K", interleavedQ3K, packQ3K}} {
+	}{{"IQ4XS", interleavedIQ4XS, packIQ4XS}, {"Q2K", interleavedQ2K, packQ2K}, {"Q3K", interleavedQ3K, packQ3K}, {"Q6K", interleavedQ6K, packQ6K}} {
 		t.dot(a)
 		p := pack{a: a, level: "AVX512", lanes: 16, v: z, interleaved: true}
 		p.begin(t.name)
 		t.pack(&p)
 	}
 	for _, t := range blocks32 {
-		if t.whole || t.e8 { // memory bounds the first; a block of the other is no whole halves
+		if t.e8 { // a block is no whole halves
 			continue
 		}
 		interleaved32{a, t}.dot()

@@ -18,7 +18,7 @@ func (k interleaved32) dot() {
 	a.use(
 		"singles", "R14", // blocks that are no step of eight
 		"quants", "R15", // of activations, while acts has their scales
-		"mask", "Z0", // 0x0f in every byte
+		"mask", "Z0", // 0x0f in every byte, 0x80 for whole bytes
 		"rowSum", "Z1",
 		"low", "Z2", "high", "Z3", // sums of low nibbles and of high ones
 		"w0", "Z4", "w1", "Z5", // 64 weights each
@@ -30,10 +30,14 @@ func (k interleaved32) dot() {
 	)
 	a.useRow("place", z, 16, 8) // where in 8 bytes those of four weights begin, less four
 	p := &pack{a: a, lanes: 16, v: z}
+	mask := byte(0x0f)
+	if k.whole {
+		mask = 0x80
+	}
 	for _, c := range []struct {
 		register string
 		fill     byte
-	}{{"mask", 0x0f}, {"sixteens", 0x10}, {"highs", 0xf0}} {
+	}{{"mask", mask}, {"sixteens", 0x10}, {"highs", 0xf0}} {
 		a.f("VMOVDQU64 %s, {%s}", p.fill(c.fill), c.register)
 	}
 	if k.block32.high > 0 {
@@ -90,6 +94,15 @@ func (k interleaved32) block(at int, scale, sum string, x func(i int) string) {
 	times := !fifth && k.table == nil // high nibbles stay where they are
 	a.f("VPXORD {low}, {low}, {low}")
 	a.f("VPXORD {high}, {high}, {high}")
+	if k.whole {
+		for c := range 8 { // line after line; two sums, so that products do not wait for each other
+			w, sums := []string{"{w0}", "{w1}"}[c%2], []string{"{low}", "{high}"}[c%2]
+			a.f("VPXORD %d({w}), {mask}, %s", at+16*k.quants+64*c, w)
+			a.f("VPDPBUSD.BCST %s, %s, %s", x(4*c), w, sums)
+		}
+		k.sumTerm(at, scale, sum)
+		return
+	}
 	if fifth {
 		a.f("VMOVDQU64 %d({w}), {fifths}", at+16*k.block32.high)
 	}
@@ -121,6 +134,12 @@ func (k interleaved32) block(at int, scale, sum string, x func(i int) string) {
 		k.minTerm(at, scale, sum)
 		return
 	}
+	k.sumTerm(at, scale, sum)
+}
+
+// sumTerm adds the block's term to {rowSum}, where weights have no minimum.
+func (k interleaved32) sumTerm(at int, scale, sum string) {
+	a := k.a
 	a.f("VPADDD {high}, {low}, {low}")
 	a.f("VPBROADCASTD %s, {t0}", sum)
 	if k.add < 128 {

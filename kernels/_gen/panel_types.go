@@ -101,16 +101,22 @@ func packQ6K(p *pack) {
 	a := p.a
 	a.l("block")
 	p.fetch(210)
-	p.columns(194, col, tmp)
-	p.half(col+3, tmp, true)
+	low, high, scales := 0, 128, 192 // where they are
+	if p.interleaved {
+		low, high, scales = 82, 2, 66
+		p.a.f("VCVTPH2PS ({rows0}), %s", p.v(tmp))
+	} else {
+		p.columns(194, col, tmp)
+		p.half(col+3, tmp, true)
+	}
 	p.put(tmp, colD(16))
-	p.columns(192, col, tmp)
+	p.columns(scales, col, tmp)
 	p.signedScales(col, 5)
 	for h := range 2 {
 		for l := range 2 { // 16 of the 32 columns that share high bits
-			p.columns(128+32*h+16*l, held, tmp)
+			p.columns(high+32*h+16*l, held, tmp)
 			for g := range 2 {
-				p.columns(64*h+32*g+16*l, col, tmp)
+				p.columns(low+64*h+32*g+16*l, col, tmp)
 				for c := range 4 {
 					k := 128*h + 32*g + 16*l + 4*c
 					p.bits(col+c, tmp, 0, 0, 4)

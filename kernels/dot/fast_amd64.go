@@ -85,9 +85,9 @@ var panels = [3][quant.Count]panelKernel{
 	},
 }
 
-// interleaves holds the assembly for rows that are interleaved. Types that memory bounds as
-// they are gain nothing.
+// interleaves holds the assembly for rows that are interleaved.
 var interleaves = [quant.Count]*interleavedKernel{
+	quant.Q8_0:   {interleavedQ80AVX512, packInterleavedQ80AVX512},
 	quant.Q4_0:   {interleavedQ40AVX512, packInterleavedQ40AVX512},
 	quant.Q4_1:   {interleavedQ41AVX512, packInterleavedQ41AVX512},
 	quant.Q5_1:   {interleavedQ51AVX512, packInterleavedQ51AVX512},
@@ -96,6 +96,7 @@ var interleaves = [quant.Count]*interleavedKernel{
 	quant.Q3_K:   {interleavedQ3KAVX512, packInterleavedQ3KAVX512},
 	quant.Q4_K:   {interleavedQ4KAVX512, packInterleavedQ4KAVX512},
 	quant.Q5_K:   {interleavedQ5KAVX512, packInterleavedQ5KAVX512},
+	quant.Q6_K:   {interleavedQ6KAVX512, packInterleavedQ6KAVX512},
 	quant.IQ4_NL: {interleavedIQ4NLAVX512, packInterleavedIQ4NLAVX512},
 	quant.IQ4_XS: {interleavedIQ4XSAVX512, packInterleavedIQ4XSAVX512},
 }

@@ -24,7 +24,7 @@ func Interleaves(t quant.Type, n int) bool {
 
 // Interleave writes rows of n weights of type t to dst so that in every block of the file's
 // layout the dwords of sixteen rows lie side by side: the one at byte i of row r at
-// 16·i + 4·r. Where a block is no whole number of dwords, the half that is its scale comes
+// 16·i + 4·r. Of Q6_K the bytes from 128 on come before the others. Where a block is no whole number of dwords, the half that is its scale comes
 // first, of each row, as if all blocks began with it. dst takes as many bytes as w; rows are a multiple of sixteen, and Interleaves(t, n)
 // holds.
 func Interleave(t quant.Type, dst, w []byte, rows, n int) {
@@ -38,6 +38,10 @@ func Interleave(t quant.Type, dst, w []byte, rows, n int) {
 	if half != 0 && scaleLast(t) {
 		from, to = 0, block-half
 	}
+	first := 0
+	if t == quant.Q6_K { // what all its weights need: blocks are read from end to end
+		first = 128
+	}
 	for w = w[:rows*rowBytes]; len(w) > 0; w = w[Sixteen*rowBytes:] {
 		for at := 0; at < rowBytes; at += block {
 			out := dst[:Sixteen*block]
@@ -47,8 +51,8 @@ func Interleave(t quant.Type, dst, w []byte, rows, n int) {
 				if half != 0 {
 					copy(out[2*r:2*r+2], row[(from+block-half)%block:])
 				}
-				for i := from; i < to; i += 4 {
-					binary.LittleEndian.PutUint32(out[Sixteen*(i-from+half)+4*r:], binary.LittleEndian.Uint32(row[i:]))
+				for i := 0; i < to-from; i += 4 {
+					binary.LittleEndian.PutUint32(out[Sixteen*(i+half)+4*r:], binary.LittleEndian.Uint32(row[from+(i+first)%(to-from):]))
 				}
 			}
 		}

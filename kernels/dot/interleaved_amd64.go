@@ -37,6 +37,18 @@ func interleavedQ3KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float
 func packInterleavedQ3KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 
 //go:noescape
+func interleavedQ6KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedQ6KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
+func interleavedQ80AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func packInterleavedQ80AVX512(panel, w *byte, rowBytes, blocks, ahead int)
+
+//go:noescape
 func interleavedQ40AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape

@@ -89,11 +89,18 @@
     },
   };
 
+  const register = () => navigator.serviceWorker.register(new URL('sw.js', site), {scope: site.pathname});
+  const settles = 5000; // ms after which a look for a newer site disturbs no start
+
   // control comes to nothing when requests of this page go to the service worker.
   async function control() {
-    const registered = navigator.serviceWorker.register(new URL('sw.js', site), {scope: site.pathname});
-    if (navigator.serviceWorker.controller) return void registered.catch((e) => console.warn('the site is not brought up to date:', e));
-    await registered;
+    const {controller} = navigator.serviceWorker;
+    if (controller) {
+      controller.postMessage('connect'); // it starts, and has the engine before it is asked
+      setTimeout(() => register().catch((e) => console.warn('the site is not brought up to date:', e)), settles);
+      return;
+    }
+    await register();
     const {active} = await navigator.serviceWorker.ready;
     if (navigator.serviceWorker.controller) return;
     const controlled = new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve, {once: true}));

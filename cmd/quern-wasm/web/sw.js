@@ -35,8 +35,10 @@ async function isolate(cache, url) {
 // leave ends calls whose clients leave before they are answered, by their x-quern-call.
 const leave = new Map();
 
-addEventListener('message', ({data}) => {
+addEventListener('message', (event) => {
+  const {data} = event;
   if (data === 'claim') clients.claim();
+  else if (data === 'connect') event.waitUntil(connected().catch(() => {})); // who asks first hears why
   else if (data.gone) leave.get(data.gone)?.();
 });
 

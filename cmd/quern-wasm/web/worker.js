@@ -2,10 +2,17 @@
 // requests come, and files to open.
 'use strict';
 
-// running comes to the functions of main_js.go.
-const running = Promise.withResolvers();
+// The program when it goes on, as freeze.go describes it; null where the site is written.
+const frozen = {{frozen}};
+
+// running comes to the functions of main_js.go when they may be called, which wait from ready on.
+const running = Promise.withResolvers(), started = Promise.withResolvers();
 running.promise.then(() => performance.mark('ready'), () => {});
-globalThis.site = {ready: running.resolve, failed: (text) => running.reject(new Error(text))};
+globalThis.site = {
+  hub: name, // to pull from, '' is the usual one
+  ready: started.resolve,
+  failed: (text) => running.reject(new Error(text)),
+};
 
 // load fetches a file of the site.
 async function load(name, options) {
@@ -80,6 +87,41 @@ function compile(signal) {
   return compiled;
 }
 
+// thaw has the program go on from where it was when the site was written: it has started, and
+// quern-tiny is loaded. All of it is in its memory, but for what it holds of JavaScript.
+function thaw(memory, model) {
+  if (!program.exports[`${frozen.version} table`] || model.length !== frozen.size) throw new Error('the files of the site are of different versions; load the page again');
+  const bytes = new Uint8Array(memory.buffer), random = 32 * 8 + 4 * 8;
+  for (const at of frozen.model) bytes.set(model, at);
+  for (const at of frozen.random) crypto.getRandomValues(bytes.subarray(at, at + random));
+  const wrapped = (id) => go._makeFuncWrapper(id);
+  const kinds = {
+    at: (path) => path.reduce((o, name) => o[name], globalThis),
+    function: wrapped,
+    text: (v) => v,
+  };
+  const values = [NaN, 0, null, true, false, globalThis, go], ids = new Map(values.map((v, id) => [v, id]).slice(1));
+  for (const [i, v] of frozen.values.entries()) {
+    if (v) ids.set(values[7 + i] = kinds[v[0]](v[1]), 7 + i);
+    else values[7 + i] = null;
+  }
+  Object.assign(go, {
+    _inst: program, mem: new DataView(memory.buffer), _values: values, _ids: ids, _idPool: frozen.free, exited: false,
+    _goRefCounts: [...new Array(7).fill(Infinity), ...frozen.counts],
+  });
+  go._resume(); // as when a time is over: it has no timers here yet
+  site.ready(Object.fromEntries(Object.entries(frozen.functions).map(([name, id]) => [name, wrapped(id)])));
+  return go._exitPromise;
+}
+
+// clock gives Go the time since some time, which goes on from where it was.
+function clock(sp) {
+  const ns = (frozen.clock + performance.now()) * 1e6;
+  sp >>>= 0;
+  go.mem.setUint32(sp + 8, ns, true);
+  go.mem.setUint32(sp + 12, ns / 2 ** 32, true);
+}
+
 async function start() {
   // There is one engine among the pages of a site; the next page takes over when its own is closed.
   const held = (options) => new Promise((resolve) => navigator.locks.request(`quern ${new URL('..', location).pathname}`, options, (lock) => {
@@ -95,23 +137,27 @@ async function start() {
   }
   postMessage('engine');
   go.env = {TMPDIR: '/tmp', HOME: '/tmp'};
-  go.argv = ['quern', name]; // the hub to pull from, '' is the usual one
   const [model] = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin', 'mandarin.bin'].map((name) => disk.site(`/site/${name}`, name));
-  model.fetch().catch(() => {}); // who opens it hears of it
-  const kept = disk.keep('/kept').catch((e) => {
-    console.warn('no storage here: models that are fetched are forgotten', e);
-    disk.folder('/kept');
-  });
-  // As much as Go asks for at first.
-  const memory = new WebAssembly.Memory({initial: 1024, maximum: 65536, shared: true});
+  const fetched = model.fetch();
+  fetched.catch(() => {}); // who waits for it hears of it
+  disk.folder('/kept');
+  const kept = disk.keep('/kept').catch((e) => console.warn('no storage here: models that are fetched are forgotten', e));
+  // As much as Go has asked for.
+  const memory = new WebAssembly.Memory({initial: frozen?.pages ?? 1024, maximum: 65536, shared: true});
   const kernels = await WebAssembly.instantiateStreaming(load('kernels.wasm'), {go: {mem: memory}, team: {lost}});
   help(kernels.module, memory);
-  await kept;
   Object.assign(go.importObject, {go: {mem: memory}, quern: kernels.instance.exports, site: {rest: () => rest()}});
+  if (frozen) go.importObject.gojs['runtime.nanotime1'] = clock;
   program = await WebAssembly.instantiate(await compiled, go.importObject);
   performance.mark('instantiated');
-  running.promise.then(complete, () => {});
-  go.run(program).then(() => site.failed('the engine has ended'));
+  await fetched;
+  const ended = frozen ? thaw(memory, model.bytes) : go.run(program);
+  ended.then(() => site.failed('the engine has ended'));
+  const functions = await started.promise;
+  await kept;
+  await functions.serves('/kept'); // what is there is looked at anew
+  running.resolve(functions);
+  complete();
 }
 
 start().catch((e) => site.failed(String(e)));

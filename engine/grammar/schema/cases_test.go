@@ -39,6 +39,10 @@ func TestCases(t *testing.T) {
 			valid: []string{`{"ab":[true],"a":{}}`, `{"b":{}}`}, invalid: []string{`{}`, `{"a":{}}`, `{"b":1}`}},
 		{about: "two values that differ have no order", schema: `{"allOf":[{"not":{"patternProperties":{"^a":{"const":1}}}},{"not":{"patternProperties":{"b$":{"const":2}}}}]}`,
 			at: "/allOf/1/not/patternProperties"},
+		{about: "a condition before the properties leaves their order", schema: `{"allOf":[{"if":{"properties":{"c":{"const":1}},"required":["c"]},"then":{"properties":{"d":{"const":2}}}}],"properties":{"a":{},"c":{"type":"integer"},"d":{"type":"integer"}},"additionalProperties":false}`,
+			valid: []string{`{"a":0,"c":1,"d":2}`, `{"a":0,"c":2,"d":3}`, `{"c":1}`}, invalid: []string{`{"a":0,"c":1,"d":3}`}},
+		{about: "so does what depends on a member", schema: `{"dependentSchemas":{"a":{"properties":{"b":{"minLength":2}}}},"properties":{"a":{},"b":{"type":"string"}}}`,
+			valid: []string{`{"a":0,"b":"xx"}`, `{"b":"x"}`}, invalid: []string{`{"a":0,"b":"x"}`}},
 		{about: "elements are refused at their keyword", schema: `{"not":{"anyOf":[{"items":{"const":1}},{"items":{"const":2}},{"items":{"const":3}},{"items":{"const":4}}]}}`,
 			at: "/not/anyOf/0/items"},
 	} {

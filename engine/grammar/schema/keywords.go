@@ -66,6 +66,12 @@ func init() {
 	}
 }
 
+// Constrains reports whether a keyword says what is valid. Others are comments, or not known.
+func Constrains(keyword string) bool {
+	_, ok := keywords[keyword]
+	return ok
+}
+
 // annotations constrain nothing.
 var annotations = map[string]bool{
 	"title": true, "description": true, "default": true, "examples": true, "example": true,
@@ -73,6 +79,7 @@ var annotations = map[string]bool{
 	"contentEncoding": true, "contentMediaType": true, "contentSchema": true,
 	"$schema": true, "$id": true, "id": true, "$anchor": true, "$vocabulary": true,
 	"$dynamicAnchor": true, "$recursiveAnchor": true, "$defs": true, "definitions": true,
+	"discriminator": true, "externalDocs": true, "xml": true, // OpenAPI's
 }
 
 func sub(field func(*schema) **schema) keyword {

@@ -21,9 +21,12 @@ const (
 func (c *compiler) object(cl clause) (*grammar.Node, error) {
 	o := &objectMaker{compiler: c, clause: cl, needed: map[string]bool{}, declared: map[string]bool{}}
 	o.low, o.high = limits(cl)
-	for _, x := range cl {
-		if x.kind == members && !x.s.made && !x.silent {
-			for _, name := range x.s.names {
+	for i, x := range cl {
+		if !x.orders() {
+			continue
+		}
+		for _, name := range x.s.names {
+			if !x.leaves(name, cl[i+1:]) {
 				o.declare(name)
 			}
 		}
@@ -55,6 +58,17 @@ func (c *compiler) object(cl clause) (*grammar.Node, error) {
 		o.some = append(o.some, x)
 	}
 	return o.build()
+}
+
+// orders says that members come in the order of x.
+func (x constraint) orders() bool { return x.kind == members && !x.s.made && !x.silent }
+
+// leaves says that the place of a name is for one of those behind x to say, which declares more: a
+// condition before the properties names those that it speaks of only.
+func (x constraint) leaves(name string, behind []constraint) bool {
+	return slices.ContainsFunc(behind, func(y constraint) bool {
+		return y.orders() && len(y.s.names) > len(x.s.names) && y.s.properties[name] != nil
+	})
 }
 
 type objectMaker struct {

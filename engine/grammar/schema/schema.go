@@ -10,8 +10,8 @@
 // objects are brought into clauses, of which one must hold (clause.go, refute.go), and
 // each clause becomes rules (array.go, object.go).
 //
-// Spelling: members stand in the order of properties, then the others; declared names
-// once; of the others, one whose value has to differ comes last. White space is one
+// Spelling: members stand in the order of properties, of those that declare most where several
+// do, then the others; declared names once; of the others, one whose value has to differ comes last. White space is one
 // blank, or a line break and the blanks that indent a line, 20 bytes at most. Numbers
 // under constraints have no exponent, and all have so many digits (writable). Characters are escaped where JSON demands it, or
 // outside ASCII; where any text is allowed, any escape is, too.
@@ -55,6 +55,36 @@ type Options struct {
 // Add builds the values that are valid under the schema src. The notes, if any, name
 // what was read as a comment. Errors are of type *Error or *grammar.LimitError.
 func Add(b *grammar.Builder, src []byte, o Options) (n *grammar.Node, notes []string, err error) {
+	c, s, err := read(b, src, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err = c.value(literals{}.with(literal{s: s}))
+	if err == nil {
+		err = b.Err()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return n, c.notes, nil
+}
+
+// Strings returns the strings that are valid under the schema src, as texts without quotes
+// and escapes, and whether all are. Notes and errors are those of Add.
+func Strings(src []byte, o Options) (text *grammar.Regex, all bool, notes []string, err error) {
+	c, s, err := read(nil, src, o)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	n, err := c.left(literals{}.with(literal{s: s}), domains.str)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	return c.texts.plain(n), n == anything, c.notes, nil
+}
+
+// read reads the schema src and what it refers to.
+func read(b *grammar.Builder, src []byte, o Options) (*compiler, *schema, error) {
 	root, err := decode(src)
 	if err != nil {
 		return nil, nil, err
@@ -72,29 +102,13 @@ func Add(b *grammar.Builder, src []byte, o Options) (n *grammar.Node, notes []st
 	base := &resource{root: root, base: &url.URL{}, anchors: map[string]*value{}}
 	c.index(root, base, oneSchema)
 	s, err := c.schema(root)
-	if err != nil {
-		return nil, nil, err
-	}
-	n, err = c.value(literals{}.with(literal{s: s}))
-	if err == nil {
-		err = b.Err()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return n, c.notes, nil
+	return c, s, err
 }
 
 // AddObject builds any JSON object.
 func AddObject(b *grammar.Builder, name string) *grammar.Node {
 	c := &compiler{b: b, prefix: name + "#", lexemes: map[*grammar.Regex]*grammar.Node{}}
 	return c.anyObject()
-}
-
-// AddValue builds any JSON value.
-func AddValue(b *grammar.Builder, name string) *grammar.Node {
-	c := &compiler{b: b, prefix: name + "#", lexemes: map[*grammar.Regex]*grammar.Node{}}
-	return c.anyValue()
 }
 
 // Compile makes the grammar of one schema.

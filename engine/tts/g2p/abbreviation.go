@@ -13,6 +13,7 @@ const (
 	counted                            // before a number
 	street                             // behind a name
 	state                              // behind a comma
+	ofWhat                             // behind "of"
 	anywhere                           // where a full stop follows
 )
 
@@ -25,14 +26,15 @@ type abbreviation struct {
 var abbreviations = func() map[string][]abbreviation {
 	out := map[string][]abbreviation{}
 	for kind, list := range [...]string{
-		beforeName: `mr Mister, mrs Missus, ms Miz, dr Doctor, prof Professor, st Saint, gen General, sen Senator, rep Representative, gov Governor, capt Captain, lt Lieutenant, col Colonel,
-			sgt Sergeant, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
+		beforeName: `mr Mister, mrs Missus, ms Miz, dr Doctor, prof Professor, st Saint, gen General, sen Senator, rep Representative, gov Governor, capt Captain, cpt Captain, pfc Private First Class, sens Senators, reps Representatives, profs Professors, drs Doctors, govs Governors, mme Madame, mlle Mademoiselle, rt Right, lt Lieutenant, col Colonel,
+			sgt Sergeant, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, asst Assistant, mgr Manager, asso Associate, secy Secretary, treas Treasurer, cmdt Commandant, brig Brigadier, cdr Commander, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
 		counted: `p page, pp pages, no number, nos numbers, vol volume, vols volumes, ch chapter, chap chapter, fig figure, figs figures, eq equation, eqs equations, sec section, secs sections, art article,
-			ext extension, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines,
-			gen Genesis, exod Exodus, ps Psalm, prov Proverbs, isa Isaiah, matt Matthew, rom Romans, cor Corinthians, gal Galatians, eph Ephesians, phil Philippians, heb Hebrews, rev Revelation`,
-		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, cir Circle`,
+			ext extension, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines, fl floor, pt part, pts parts, para paragraph, paras paragraphs, bk book, bks books, ser series, rm Room, flt flight, rte Route, cat Category, cl clause, lat latitude, elev elevation, alt altitude, pop population, fn footnote, ep episode, eps episodes,
+			gen Genesis, exod Exodus, lev Leviticus, deut Deuteronomy, josh Joshua, judg Judges, sam Samuel, kgs Kings, chr Chronicles, chron Chronicles, neh Nehemiah, eccl Ecclesiastes, jer Jeremiah, ezek Ezekiel, dan Daniel, zech Zechariah, mal Malachi, thess Thessalonians, tim Timothy, jas James, pet Peter, ps Psalm, prov Proverbs, isa Isaiah, matt Matthew, rom Romans, cor Corinthians, gal Galatians, eph Ephesians, phil Philippians, heb Hebrews, rev Revelation`,
+		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, terr Terrace, cir Circle, cres Crescent, expy Expressway, fwy Freeway, tpke Turnpike, hts Heights, plz Plaza, trl Trail, bldg Building, aly Alley, bch Beach`,
+		ofWhat: `ed Education, agric Agriculture, sci Science, tech Technology, econ Economics, med Medicine, comm Commerce`,
 		anywhere: `jr Junior, sr Senior, esq Esquire, etc et cetera, vs versus, approx approximately, dept department, inc Incorporated, ltd Limited, corp Corporation, co Company, bros Brothers, assn Association,
-			univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors,
+			univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors, asst Assistant, mgr Manager, intl International, natl National, acct account, amt amount, qty quantity, hosp Hospital, ret retired, pkg package, pkgs packages, lg large, ea each, appt appointment, appts appointments, mtg meeting, bldgs buildings, inst Institute, assoc Association, bldg Building, mtn Mountain, mts Mountains, dist District, div Division, exec Executive, min minimum,
 			jan January, feb February, mar March, apr April, jun June, jul July, aug August, sept September, sep September, oct October, nov November, dec December,
 			mon Monday, tue Tuesday, tues Tuesday, wed Wednesday, thu Thursday, thur Thursday, thurs Thursday, fri Friday, sat Saturday, sun Sunday, e.g for example, i.e that is, a.k.a also known as, p.s P S`,
 		state: `ala Alabama, ariz Arizona, ark Arkansas, calif California, colo Colorado, conn Connecticut, del Delaware, fla Florida, ga Georgia, ill Illinois, ind Indiana, kan Kansas, ky Kentucky, la Louisiana,
@@ -47,18 +49,18 @@ var abbreviations = func() map[string][]abbreviation {
 }()
 
 // unstopped are abbreviations said in full without a full stop too.
-var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "Attn": "attention"}
+var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Ctrl": "control", "Qty": "quantity", "Cmd": "command"}
 
 // words that may also be said as they stand, with a small letter: not at a
 // sentence's end.
-var ordinary = set(`no sun sat mar wed mon fri sec art app max min c v l p est ed co al sen gen col rep mt ft hon rev ill mass miss wash ore ind pa ma la mo del fig par op pres temp jan jun adm det`)
+var ordinary = set(`no sun sat mar wed mon fri sec art app max min c v l p est ed co al sen gen col rep mt ft hon rev ill mass miss wash ore ind pa ma la mo del fig par op pres temp jan jun adm det min inst exec div dist`)
 
 // starters begin sentences, so that a capital behind a stop is no name.
 var starters = set(`the it he she we they i this that these those a an in on at but and so then there when if as my your his her our their what who how why where is was are do does did no yes you`)
 
 // abbreviated reads an abbreviation of k bytes, with what stands after it.
 func (s *scanner) abbreviated(w string, k int, after string) bool {
-	if u, ok := units[w]; ok && s.lastWord() == "per" && len(w) > 1 {
+	if u, ok := units[w]; ok && len(w) > 1 && (s.lastWord() == "per" || perWords[s.lastWord()] && spans[w] && strings.HasPrefix(after, ".")) {
 		n := k
 		if strings.HasPrefix(after, ".") && len(after) > 1 {
 			n++
@@ -75,29 +77,55 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	upper := unicode.IsUpper(first)
 	name := upper && !starters[strings.ToLower(next[:wordLen(next)])]
 	small := w == strings.ToLower(w)
-	if len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" && upper && strings.HasPrefix(after, ". ") {
+	if len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" && (upper || digit && directions[w] != "") && strings.HasPrefix(after, ". ") {
 		if d := directions[w]; d != "" && streetAhead().MatchString(next) {
 			s.put([]string{d}, k+1)
-		} else {
+			return true
+		} else if upper && d != "" && s.onRoad() {
+			s.put([]string{d}, k)
+			return true
+		} else if upper {
 			s.put([]string{"!" + w}, k+1) // J. Smith
+			return true
 		}
-		return true
 	}
 	if w == "v" && name && s.afterName() {
 		s.put([]string{"versus"}, k+1) // Roe v. Wade
+		return true
+	}
+	if full := beforeOf[w]; full != "" && strings.HasPrefix(next, "of ") {
+		s.put([]string{full}, k+1)
+		return true
+	}
+	if w == "Gen" && len(next) > 0 && next[0] >= 'X' && next[0] <= 'Z' && !joins(firstRune(next[1:])) {
+		s.put([]string{"generation"}, k+1)
+		return true
+	}
+	if d := directions[w]; d != "" && (s.onRoad() || streetEnds[s.lastWord()]) {
+		s.put([]string{d}, k)
+		return true
+	}
+	if full := s.counts(w, next); full != "" {
+		s.put([]string{full}, k+1)
 		return true
 	}
 	for _, a := range abbreviations[strings.ToLower(w)] {
 		stop := upper || next == ""
 		switch a.kind {
 		case beforeName:
-			if small || !name && !(upper && !s.afterName()) && (!strings.HasPrefix(next, "and ") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.afterName()) || (w == "Dr" || w == "St") && s.houseNumber() {
+			if small || !name && !(upper && !s.afterName()) && (!strings.HasPrefix(next, "and ") && !(strings.HasPrefix(next, "& ") && w != "St") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.afterName()) || (w == "Dr" || w == "St" && !unicode.IsDigit(firstRune(s.lastSource()))) && s.houseNumber() {
 				continue
 			}
 			stop = false
 		case counted:
-			if roman := next[:wordLen(next)]; !digit && !(upper && len(w) > 1 && romanNumber(roman) > 0) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) || len(w) == 1 && !small {
+			if roman := next[:wordLen(next)]; !digit && !(upper && len(w) > 1 && romanNumber(roman) > 0 && !(roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of "))) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) && !(len(roman) > 1 && (a.full == "volume" || a.full == "chapter" || a.full == "book" || a.full == "part") && romanNumber(roman) > 0) || len(w) == 1 && !small {
 				continue
+			}
+			if small && w == "cat" {
+				continue
+			}
+			if scripture[strings.ToLower(a.full)] && (small || people[strings.ToLower(w)] && !verse().MatchString(next) && !nths[s.lastWord()]) {
+				continue // I met Tim. 5 others came.
 			}
 			stop = false
 		case street:
@@ -106,11 +134,21 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = upper && !name || next == ""
 		case state:
-			if small || !s.afterComma() && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
+			if small || !s.afterComma() && !stateWords[s.lastWord()] && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
 				continue
 			}
 			stop = upper && starters[strings.ToLower(next[:wordLen(next)])] || next == ""
+		case ofWhat:
+			if small || s.lastWord() != "of" {
+				continue
+			}
 		case anywhere:
+			if small && (w == "min" || w == "max") && unicode.IsLower(first) && !perWords[s.lastWord()] {
+				break // the min. wage
+			}
+			if w == "est" && strings.HasPrefix(next, "in ") {
+				break
+			}
 			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
 				continue
 			}
@@ -128,8 +166,76 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	return false
 }
 
+// people are names of people as well as books, nths what stands before the second of several.
+var (
+	people = set("sam tim dan matt phil josh jas jer mal gal")
+	nths   = set("first second third")
+	verse  = lazy(`^\d{1,3}:\d`)
+)
+
+// stateWords are words behind which Ill. is a state too.
+var stateWords = set("in from near of across outside northern southern eastern western central")
+
+// beforeOf are abbreviations before "of"; books are those of the Bible that are cut short
+// without a stop, before a chapter and a verse.
+var (
+	beforeOf = map[string]string{"Sec": "Secretary", "No": "number", "no": "number"}
+	books    = map[string]string{"Gen": "Genesis", "Ex": "Exodus", "Ps": "Psalm", "Isa": "Isaiah", "Mt": "Matthew", "Matt": "Matthew", "Mk": "Mark", "Lk": "Luke", "Jn": "John", "Rom": "Romans", "Cor": "Corinthians", "Rev": "Revelation"}
+)
+
+// over are the times a change is measured over.
+var over = map[string]string{"y": "year", "q": "quarter", "m": "month"}
+
+// perWords are words behind which min. is a minute; numberedThings have numbers.
+var (
+	perWords       = set("a per each one every")
+	spans          = set("sec min hr wk mo yr")
+	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot id")
+	dose           = map[string]string{"tab": "tablet", "tabs": "tablet", "cap": "capsule", "caps": "capsule"}
+	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "flr": "floor", "edn": "edition", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
+)
+
+// lived are said before a year behind a comma or a bracket: (b. 1920).
+var (
+	lived     = map[string]string{"b": "born", "d": "died", "r": "reigned", "m": "married", "fl": "flourished"}
+	yearAhead = lazy(`^\d{4}\b`)
+)
+
+// counts reads abbreviations behind numbers, 5th c. and 2 c. of flour, and the no. of phone no.
+func (s *scanner) counts(w, next string) string {
+	first := firstRune(next)
+	switch full := behindOrdinals[strings.ToLower(w)]; {
+	case full != "" && s.afterOrdinal():
+		return full
+	case dose[w] != "" && unicode.IsLower(first) && unicode.IsNumber(firstRune(s.lastSource())):
+		return one(s.lastSource(), dose[w], dose[w]+"s")
+	case w == "vol" && unicode.IsNumber(firstRune(s.lastSource())):
+		return "volume"
+	case w == "no" && numberedThings[s.lastWord()]:
+		return "number"
+	case lived[w] != "" && yearAhead().MatchString(next) && (len(s.out) == 0 || s.out[len(s.out)-1].Kind == Punctuation):
+		return lived[w]
+	case w == "c" && unicode.IsLower(first):
+		amount := s.lastSource()
+		if r := firstRune(amount); !unicode.IsNumber(r) || strings.HasSuffix(amount, "s") {
+			return ""
+		}
+		if amount == "1" || amount[0] >= 0x80 || len(amount) == 3 && amount[1] == '/' {
+			return "cup"
+		}
+		return "cups"
+	}
+	return ""
+}
+
 func (s *scanner) unstopped(w string, k int, after string) bool {
 	switch {
+	case directions[w] != "" && (strings.HasPrefix(after, " ") && streetAhead().MatchString(after[1:min(len(after), 48)]) || s.onRoad()):
+		s.put([]string{directions[w]}, k)
+		return true
+	case over[w] != "" && strings.HasPrefix(after, "/"+w) && !joins(firstRune(after[1+len(w):])): // y/y
+		s.put([]string{over[w], "over", over[w]}, 2*k+1)
+		return true
 	case w == "w" && strings.HasPrefix(after, "/"):
 		if strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])) {
 			s.put([]string{"without"}, k+2)
@@ -142,6 +248,14 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 			return true
 		}
 		return false
+	case w == "b" && strings.HasPrefix(after, "/c ") && !joins(s.before()):
+		s.put([]string{"because"}, k+2)
+		s.space()
+		return true
+	case w == "c" && strings.HasPrefix(after, "/o ") && !joins(s.before()):
+		s.put([]string{"care", "of"}, k+2)
+		s.space()
+		return true
 	case w == "v" && s.afterName() && strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])):
 		s.put([]string{"versus"}, k)
 		return true
@@ -149,8 +263,27 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		s.put([]string{"Drive"}, k)
 		return true
 	}
-	if d := compass[w]; d != "" && (streetEnds[s.lastWord()] || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
+	if d := compass[w]; d != "" && (s.lastWord() == "the" && quarters[following(after)] || streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " ")) || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
 		s.put([]string{d}, k)
+		return true
+	}
+	if full := ends[w]; full != "" {
+		named := strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])) && !starters[following(after)]
+		if s.afterName() && !(w == "St" && named) || s.houseNumber() && !unicode.IsDigit(firstRune(s.lastSource())) || s.afterOrdinal() {
+			s.put([]string{full}, k)
+			return true
+		}
+		if w == "St" && named {
+			s.put([]string{"Saint"}, k)
+			return true
+		}
+	}
+	if full := books[w]; full != "" && strings.HasPrefix(after, " ") && verse().MatchString(after[1:]) {
+		s.put([]string{full}, k)
+		return true
+	}
+	if full := numberedToo[w]; full != "" && len(after) > 1 && after[0] == ' ' && isDigit(after[1]) {
+		s.put([]string{full}, k)
 		return true
 	}
 	if full, ok := unstopped[w]; ok {
@@ -160,11 +293,43 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	return false
 }
 
+// ends are those of streets, written without a stop too.
+var ends = map[string]string{"St": "Street", "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Ln": "Lane", "Pkwy": "Parkway", "Hwy": "Highway", "Ct": "Court", "Pl": "Place", "Sq": "Square"}
+
+// numberedToo are abbreviations before a number that are written without a stop too.
+var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
+
 var dayParts = set("morning afternoon evening night nights mornings")
 
 var directions = map[string]string{"N": "North", "S": "South", "E": "East", "W": "West"}
 
 var compass = map[string]string{"NW": "northwest", "NE": "northeast", "SW": "southwest", "SE": "southeast"}
+
+// quarters are what lies in a direction: the NE corner.
+var quarters = set("corner side coast wind winds region quadrant part end edge wall of slope tip")
+
+// onRoad reports whether the number of a road was read last: I-95 N.
+func (s *scanner) onRoad() bool {
+	t := s.lastSource()
+	if t == "" || !isDigit(t[len(t)-1]) {
+		return false
+	}
+	if strings.HasPrefix(t, "I-") {
+		return true
+	}
+	for k := 2; k <= 5; k++ {
+		if w := s.wordBack(k); w == "highway" || w == "route" || w == "interstate" {
+			return true
+		}
+	}
+	return false
+}
+
+// following is the word behind a space in small letters.
+func following(after string) string {
+	after = strings.TrimPrefix(after[:min(len(after), 24)], " ")
+	return strings.ToLower(after[:wordLen(after)])
+}
 
 var streetEnds = set(`street avenue road boulevard drive lane court place square way parkway`)
 
@@ -194,15 +359,16 @@ func (s *scanner) houseNumber() bool {
 	return false
 }
 
+// afterComma reports whether a comma stands before, or a bracket.
 func (s *scanner) afterComma() bool {
 	n := len(s.out)
-	return n > 0 && s.out[n-1].Kind == Punctuation && s.out[n-1].Phonemes == ","
+	return n > 0 && s.out[n-1].Kind == Punctuation && (s.out[n-1].Phonemes == "," || s.out[n-1].Phonemes == "(")
 }
 
 // weekday reports whether Sun. is a day: next to a number, a comma, another day or
 // a preposition of time.
 func (s *scanner) weekday(next rune) bool {
-	return next >= '0' && next <= '9' || strings.Contains(" on and to or every next last this saturday friday ", " "+s.lastWord()+" ") && s.lastWord() != ""
+	return next >= '0' && next <= '9' || next == '&' || strings.Contains(" on and to or every next last this saturday friday ", " "+s.lastWord()+" ") && s.lastWord() != ""
 }
 
 // initials reads letters with full stops between them.

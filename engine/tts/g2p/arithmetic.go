@@ -7,24 +7,56 @@ import (
 
 // Fractions, ratios, powers and the signs between numbers.
 var arithmetic = []pattern{
+	{re(`24/7/365`), func(m []string, s *scanner) []string {
+		return []string{"twenty", "four", "seven", "three", "sixty", "five"}
+	}},
 	{re(`24/7`), func(m []string, s *scanner) []string { return []string{"twenty", "four", "seven"} }},
-	{re(`50[-–/]50`), func(m []string, s *scanner) []string { return []string{"fifty", "fifty"} }},
+	// 50/50, an 80/20 rule, 20/20 vision; 6/8 time
+	{re(`(\d{1,2})([-–/])(\d{1,2})`), func(m []string, s *scanner) []string {
+		a, b := atoi(m[1]), atoi(m[3])
+		pair := a == b && a > 10 || m[2] == "/" && (a+b == 100 && a%5 == 0 || metered[s.nextWord()] && b&(b-1) == 0)
+		switch {
+		case m[1][0] == '0' || m[3][0] == '0':
+			return nil
+		case !pair && a == b && m[2] == "/":
+			return join(cardinal(m[1], s.accent), []string{"out", "of"}, cardinal(m[3], s.accent)) // 10/10
+		case !pair:
+			return nil
+		}
+		return join(cardinal(m[1], s.accent), cardinal(m[3], s.accent))
+	}},
+	// 1 Cor. 13
+	{re(`([123])\s(?:Sam|Kgs|Kings|Chr|Chron|Cor|Thess|Tim|Pet|John|Samuel|Chronicles|Corinthians|Thessalonians|Timothy|Peter)\.?\s\d`), func(m []string, s *scanner) []string {
+		s.matchEnd = s.i + 1
+		return ordinal(cardinal(m[1], s.accent))
+	}},
 	{re(`(\d)/(\d{1,2})(?:rds|ths)`), func(m []string, s *scanner) []string { return fraction("", m[1], m[2], s.accent) }},
 	// 9.8/10
 	{re(`(\d+\.\d+)/(\d{1,4})`), func(m []string, s *scanner) []string {
 		return join(decimal(m[1], s.accent), []string{"out", "of"}, cardinal(m[2], s.accent))
 	}},
 	{re(`(?:(\d{1,3})\s)?(\d{1,3})[/⁄](\d{1,3})`), func(m []string, s *scanner) []string {
-		return join(fraction(m[1], m[2], m[3], s.accent), s.unitAfter(m[1] == "" && atoi(m[2]) < atoi(m[3])))
+		if d := m[3]; m[1] == "" && (d == "32" || d == "64") && atoi(m[2]) > 1 && atoi(m[2]) < atoi(d) && inches[s.nextWord()] {
+			return join(cardinal(m[2], s.accent), plural(ordinal(cardinal(d, s.accent)))) // 3/32 of an inch
+		}
+		part := fraction(m[1], m[2], m[3], s.accent)
+		if rest := s.text[s.matchEnd:]; (strings.HasPrefix(rest, `"`) && !s.quoted || strings.HasPrefix(rest, "″")) && part != nil {
+			s.matchEnd += utf8.RuneLen(firstRune(rest))
+			if m[1] == "" {
+				return append(part, "inch")
+			}
+			return append(part, "inches")
+		}
+		return join(part, s.unitAfter(m[1] == "" && atoi(m[2]) < atoi(m[3])))
 	}},
 	{re(`(\d{1,3})?\s?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])`), func(m []string, s *scanner) []string {
 		n, d, _ := strings.Cut(vulgar[firstRune(m[2])], "/")
 		return join(fraction(m[1], n, d, s.accent), s.unitAfter(m[1] == ""))
 	}},
 	// 3:1
-	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
+	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
 		if scripture[s.lastWord()] && m[3] == "" {
-			return join(decimal(m[1], s.accent), decimal(m[2], s.accent)) // Luke 2:1
+			return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent)) // Luke 2:1, Psalm 119:105
 		}
 		out := join(decimal(m[1], s.accent), []string{"to"}, decimal(m[2], s.accent))
 		if m[3] != "" {
@@ -38,9 +70,14 @@ var arithmetic = []pattern{
 	}},
 }
 
+var inches = set("of in inch inches")
+
+// metered are words before which 6/8 is a bar of music.
+var metered = set("time meter metre signature")
+
 // scripture are books whose chapters and verses stand before and behind a colon.
-var scripture = set(`genesis exodus leviticus deuteronomy joshua psalm psalms proverbs ecclesiastes isaiah jeremiah ezekiel daniel matthew mark luke john acts romans corinthians galatians ephesians philippians colossians
-	thessalonians timothy titus hebrews james peter jude revelation sura surah`)
+var scripture = set(`genesis exodus leviticus deuteronomy joshua judges ruth samuel kings chronicles ezra nehemiah job psalm psalms proverbs ecclesiastes isaiah jeremiah ezekiel daniel hosea joel amos micah zechariah malachi matthew mark luke john acts romans corinthians galatians ephesians philippians colossians
+	thessalonians timothy titus hebrews james peter jude revelation sura surah quran koran`)
 
 var vulgar = map[rune]string{'½': "1/2", '⅓': "1/3", '⅔': "2/3", '¼': "1/4", '¾': "3/4", '⅕': "1/5", '⅖': "2/5", '⅗': "3/5", '⅘': "4/5", '⅙': "1/6", '⅚': "5/6", '⅛': "1/8", '⅜': "3/8", '⅝': "5/8", '⅞': "7/8"}
 
@@ -62,7 +99,7 @@ func fraction(whole, n, d string, accent Accent) []string {
 		part = []string{"half"}
 	case den == 4:
 		part = []string{"quarter"}
-	case den > 20 && den != 100 || atoi(n) > den:
+	case den > 20 && den != 100 && n != "1" || atoi(n) > den:
 		return join(cardinal(n, accent), []string{"over"}, cardinal(d, accent))
 	default:
 		part = ordinal(cardinal(d, accent))
@@ -154,8 +191,11 @@ func (s *scanner) operator(number bool) {
 		if !ok || after == "" || !number && (o.sign[0] != ' ' || o.say == "to") {
 			continue
 		}
-		if r := firstRune(after); !o.number || r >= '0' && r <= '9' || strings.ContainsRune("$£€¥π√", r) {
+		if r := firstRune(after); !o.number || r >= '0' && r <= '9' || strings.ContainsRune("$£€¥π√½⅓⅔¼¾⅛", r) {
 			s.space()
+			if o.sign == " - " && s.ranges(after) {
+				o.say = "to"
+			}
 			s.put(strings.Fields(o.say), len(o.sign))
 			s.space()
 			return
@@ -163,7 +203,20 @@ func (s *scanner) operator(number bool) {
 	}
 }
 
+var secondNumber = lazy(`^(\d{1,9})(:\d\d)?(?:[^\d=+*/-]|$)(?: ?=)?`)
+
+// ranges reports whether a spaced hyphen with after behind it is one of times, or of a number
+// and a larger one: 9:00 - 17:00, 1990 - 1995.
+func (s *scanner) ranges(after string) bool {
+	m := secondNumber().FindStringSubmatch(after[:min(len(after), 16)])
+	last := s.lastSource()
+	if m == nil || strings.HasSuffix(m[0], "=") || last == "" {
+		return false
+	}
+	return m[2] != "" && strings.Contains(last, ":") || digitsOf(last) == last && len(last) < 10 && atoi(last) < atoi(m[1])
+}
+
 // comparisons are signs of two characters.
 var comparisons = []struct{ sign, say string }{
-	{">=", "greater than or equal to"}, {"<=", "less than or equal to"}, {"!=", "is not equal to"}, {"==", "equals"}, {"+/-", "plus or minus"}, {"=>", "to"}, {"->", "to"}, {"&&", "and"},
+	{">=", "greater than or equal to"}, {"<=", "less than or equal to"}, {"!=", "is not equal to"}, {"==", "equals"}, {"-=", "minus equals"}, {"*=", "times equals"}, {"+/-", "plus or minus"}, {"=>", "to"}, {"->", "to"}, {"&&", "and"},
 }

@@ -1,6 +1,9 @@
 package g2p
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Dates, times and centuries.
 
@@ -24,7 +27,7 @@ func month(s string) string {
 
 func fullName(s string, of []string) string {
 	for _, m := range of {
-		if len(s) >= 3 && strings.HasPrefix(m, s[:3]) {
+		if len(s) >= 3 && strings.EqualFold(m[:3], s[:3]) {
 			return m
 		}
 	}
@@ -50,7 +53,27 @@ var calendar = []pattern{
 		}
 		return out
 	}},
-	{re(`\d{4}-\d\d-\d\d`), func(m []string, s *scanner) []string { return isoDate(m[0], s.accent) }},
+	{re(`\d{4}(?:-\d\d-|/\d\d/|\.\d\d\.)\d\d`), func(m []string, s *scanner) []string { return isoDate(m[0], s.accent) }},
+	// 0630 hours, at 1430 hrs, by 0900
+	{re(`([01]\d|2[0-4])([0-5]\d)(?:\s?(?:hours|hrs|h))?`), func(m []string, s *scanner) []string {
+		unit, zero := m[0] != m[1]+m[2], m[1][0] == '0'
+		if !unit && !zero && !zones[s.nextWord()] || !(unit && zero) && !clockWords[s.lastWord()] && !zones[s.nextWord()] {
+			return nil
+		}
+		out := below(atoi(m[1]), false)
+		if zero && m[1] != "00" {
+			out = append([]string{"oh"}, out...)
+		}
+		if m[2] == "00" {
+			out = append(out, "hundred")
+		} else {
+			out = append(out, shortYear(m[2], s.accent)...)
+		}
+		if unit {
+			out = append(out, "hours")
+		}
+		return out
+	}},
 	// 3:59.4 of a race
 	{re(`(\d{1,2}):([0-5]\d)\.(\d{1,3})`), func(m []string, s *scanner) []string {
 		out := below(atoi(m[1]), false)
@@ -63,6 +86,14 @@ var calendar = []pattern{
 	}},
 	// 3:05 pm, 15:30, 1:02:03
 	{re(`(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?:\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?))?`), sayTime},
+	// 6.45 a.m.; at 9.30, in Britain
+	{re(`(\d{1,2})\.([0-5]\d)()\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?)`), sayTime},
+	{re(`([1-9]|1\d|2[0-3])\.([0-5]\d)()()`), func(m []string, s *scanner) []string {
+		if s.accent != British || s.lastWord() != "at" || quantified[s.nextWord()] {
+			return nil
+		}
+		return sayTime(m, s)
+	}},
 	{re(`(\d{1,2})h([0-5]\d)`), func(m []string, s *scanner) []string {
 		if atoi(m[1]) > 24 {
 			return nil
@@ -91,9 +122,12 @@ var calendar = []pattern{
 		}
 		return dayOf(mon, day, m[3], s.accent)
 	}},
+	// 03/2024
+	{re(`(0?[1-9]|1[0-2])/((?:19|20)\d\d)`), func(m []string, s *scanner) []string { return append([]string{month(m[1])}, year(m[2], s.accent)...) }},
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
-		if s.accent == British || !dateWords[s.lastWord()] {
+		common := atoi(m[1]) < atoi(m[2]) && atoi(m[2]) <= 12
+		if s.accent == British || !dateWords[s.lastWord()] && !s.betweenDays() && (common || !s.dueBy()) {
 			return nil
 		}
 		return dayOf(m[1], m[2], "", s.accent)
@@ -134,7 +168,7 @@ var calendar = []pattern{
 		return plural(year(m[1]+m[2], s.accent))
 	}},
 	{re(`['’](\d{2})`), func(m []string, s *scanner) []string {
-		if !strings.Contains(" of summer class since in from to and ", " "+s.lastWord()+" ") {
+		if !beforeYears[s.lastWord()] {
 			return nil
 		}
 		return shortYear(m[1], s.accent)
@@ -148,10 +182,68 @@ var calendar = []pattern{
 	}},
 }
 
-// dateWords are words behind which 10/31 is a day.
-var dateWords = set("on until till since dated due")
+// dateWords are words behind which 10/31 is a day, clockWords those behind which 0900 is a time,
+// beforeYears those behind which '08 is a year.
+var (
+	dateWords   = set("on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
+	clockWords  = set("at by until till before after around from to since")
+	beforeYears = set(`of class since in from to and the by before after until spring summer fall autumn winter late early back circa
+		january february march april may june july august september october november december`)
+)
+
+// zones are names of zones behind a time in four figures.
+var zones = map[string]bool{"GMT": true, "UTC": true, "EST": true, "EDT": true, "CST": true, "CDT": true, "MST": true, "MDT": true, "PST": true, "PDT": true, "CET": true, "BST": true, "Zulu": true}
+
+// quantified are words behind a number that is no time.
+var quantified = set("percent per million billion trillion times degrees")
+
+// timeWords are what is counted down: T-10 seconds.
+var timeWords = set("second seconds minute minutes hour hours day days week weeks month months sec secs min mins hrs")
+
+// dateAhead is the second date of a range.
+var dateAhead = lazy(`^\s?(?:(?:` + monthNames + `)\s\d|(?:` + dayNames + `)(?:[\s,.]|$))`)
+
+var dayAhead = lazy(`^(?:\s(?:to|and|through|until)\s|\s?[-–]\s?)\d{1,2}/\d{1,2}\b`)
+
+// betweenDays reports whether 5/12 is the first or second day of a range: from 5/12 to 5/19.
+func (s *scanner) betweenDays() bool {
+	switch s.lastWord() {
+	case "from", "between":
+		return dayAhead().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+20)])
+	case "to", "and", "through", "until":
+		n := len(s.out)
+		return n > 1 && strings.Contains(s.text[s.out[n-2].Start:s.out[n-2].End], "/") && (s.monthBack(3) || s.monthBack(4))
+	}
+	return false
+}
+
+// dueBy reports whether a day may follow, if what is written is no common fraction: by 5/1.
+func (s *scanner) dueBy() bool {
+	w := s.lastWord()
+	return w == "by" || w == "before" || w == "after" || w == "of" && s.wordBack(2) == "week"
+}
+
+// monthBack reports whether the k-th item from the end is a month.
+func (s *scanner) monthBack(k int) bool {
+	w := s.wordBack(k)
+	return slices.ContainsFunc(months, func(m string) bool { return strings.EqualFold(m, w) })
+}
+
+// toDate reports whether a dash with rest behind it stands between two dates.
+func (s *scanner) toDate(rest string) bool {
+	last := s.lastSource()
+	return last != "" && (strings.ContainsAny(last, "0123456789") || slices.Contains(weekdays, s.out[len(s.out)-1].Text)) && dateAhead().MatchString(rest[:min(len(rest), 16)])
+}
 
 var namedDates = []pattern{
+	// Mon/Wed/Fri
+	{re(`(` + dayNames + `)[-–/](` + dayNames + `)[-–/](` + dayNames + `)`), func(m []string, s *scanner) []string {
+		return []string{fullName(m[1], weekdays), fullName(m[2], weekdays), fullName(m[3], weekdays)}
+	}},
+	// S02E05
+	{re(`S(\d{1,2})\s?E(\d{1,3})`), func(m []string, s *scanner) []string {
+		return join([]string{"season"}, cardinal(strings.TrimLeft(m[1], "0"), s.accent), []string{"episode"}, cardinal(strings.TrimLeft(m[2], "0"), s.accent))
+	}},
 	// Sat. 5 May, Mon–Fri
 	{re(`(` + dayNames + `)[-–](` + dayNames + `)`), func(m []string, s *scanner) []string {
 		return []string{fullName(m[1], weekdays), "to", fullName(m[2], weekdays)}
@@ -167,7 +259,7 @@ var namedDates = []pattern{
 		return []string{fullName(m[0], weekdays)}
 	}},
 	// March 5, 2024; Mar. 3–5
-	{re(`(` + monthNames + `)\s(\d{1,2})(?:st|nd|rd|th)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
+	{re(`((?i:` + monthNames + `))\s(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
 		if n := atoi(m[2]); n < 1 || n > 31 || atoi(m[3]) > 31 {
 			return nil
 		}
@@ -180,8 +272,26 @@ var namedDates = []pattern{
 		}
 		return out
 	}},
+	{re(`(` + monthNames + `),?\s['’](\d\d)`), func(m []string, s *scanner) []string {
+		return append([]string{month(m[1])}, shortYear(m[2], s.accent)...)
+	}},
 	{re(`(` + monthNames + `),?\s(\d{4})`), func(m []string, s *scanner) []string {
 		return append([]string{month(m[1])}, year(m[2], s.accent)...)
+	}},
+	// 9 p.m. ET
+	{re(`[ECMP]T`), func(m []string, s *scanner) []string {
+		if last := s.lastSource(); !strings.Contains(last, ":") && s.lastWord() != "m" && s.lastWord() != "o'clock" {
+			return nil
+		}
+		return []string{"!" + m[0]}
+	}},
+	{re(`AM/PM`), func(m []string, s *scanner) []string { return []string{"!AM", "!PM"} }},
+	// T-10 seconds
+	{re(`T[-−–](\d{1,4})`), func(m []string, s *scanner) []string {
+		if !timeWords[s.nextWord()] {
+			return nil
+		}
+		return append([]string{"!T", "minus"}, cardinal(m[1], s.accent)...)
 	}},
 	{re(`(AD|A\.D\.|CE|BCE)\s(\d{1,4})`), func(m []string, s *scanner) []string {
 		return append([]string{"!" + strings.ReplaceAll(m[1], ".", "")}, year(m[2], s.accent)...)
@@ -238,8 +348,13 @@ func clock(hour, minute string) []string {
 	return append(out, below(min, false)...)
 }
 
+// halfDay is the rest of a range whose end says which half of the day both are in.
+var halfDay = lazy(`^\s?[-–]\s?\d{1,2}(?::\d\d)?\s?[AaPp]\.?[Mm]`)
+
+var thousands = lazy(`^,\d{3}`)
+
 // proportions are words before which 5:10 is no time.
-var proportions = set("ratio odds scale aspect proportion proportions")
+var proportions = set("ratio odds scale aspect proportion proportions dilution")
 
 func sayTime(m []string, s *scanner) []string {
 	h, min := atoi(m[1]), atoi(m[2])
@@ -248,8 +363,11 @@ func sayTime(m []string, s *scanner) []string {
 			return nil
 		}
 	}
-	if h > 24 {
-		return nil
+	if m[3]+m[4] == "" && proportions[s.nextWord()] {
+		return nil // a 1:18 scale model
+	}
+	if h > 24 || m[3]+m[4] == "" && thousands().MatchString(s.text[s.matchEnd:]) {
+		return nil // of a scale of 1:50,000
 	}
 	out := below(h, false)
 	switch {
@@ -258,7 +376,7 @@ func sayTime(m []string, s *scanner) []string {
 		out = append(out, one(m[1], "hour", "hours"))
 		out = append(append(out, below(min, false)...), one(strings.TrimPrefix(m[2], "0"), "minute", "minutes"), "and")
 		out = append(append(out, below(sec, false)...), one(strings.TrimPrefix(m[3], "0"), "second", "seconds"))
-	case m[4] == "":
+	case m[4] == "" && !(min == 0 && halfDay().MatchString(s.text[s.matchEnd:])):
 		return clock(m[1], m[2])
 	case min == 0:
 	case min < 10:

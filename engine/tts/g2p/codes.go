@@ -1,16 +1,20 @@
 package g2p
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Strings of digits that are no quantities: telephone numbers, ISBNs, addresses
 // of machines, versions, serial numbers.
 var codes = []pattern{
+	hardware, traced,
 	// +44 20 7946 0958, +1 (555) 123-4567
 	{re(`\+(\d{1,3})((?:[ .-]?\(?\d{1,5}\)?){1,6})`), func(m []string, s *scanner) []string {
 		if n := len(digitsOf(m[0])); n < 7 || n > 15 {
 			return nil
 		}
-		return join([]string{"plus"}, digits(m[1]), []string{","}, groupsOf(m[2]))
+		return s.extended(join([]string{"plus"}, digits(m[1]), []string{","}, groupsOf(m[2])))
 	}},
 	// 1-800-555-0199, 1 (800) 555-0199
 	{re(`1([-. ])\(?(\d{3})\)?[-. ](\d{3})[-. ](\d{4})`), func(m []string, s *scanner) []string {
@@ -18,14 +22,34 @@ var codes = []pattern{
 		if strings.HasSuffix(m[2], "00") {
 			area = cardinal(m[2], US)
 		}
-		return join([]string{"one"}, area, []string{","}, digits(m[3]), []string{","}, digits(m[4]))
+		return s.extended(join([]string{"one"}, area, []string{","}, digits(m[3]), []string{","}, digits(m[4])))
+	}},
+	// 011 44 20 7946 0958
+	{re(`(?:011|00)(?: \d{1,4}){3,5}`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
+	// a code: 834 221
+	{re(`\d{2,4}(?:[- ]\d{2,4}){1,5}`), func(m []string, s *scanner) []string {
+		for k := 1; k <= 3; k++ {
+			if secrets[s.wordBack(k)] {
+				return groupsOf(m[0])
+			}
+		}
+		return nil
+	}},
+	// 1-800-FLOWERS
+	{re(`1-(\d{3})-([A-Z][A-Z-]{2,11})`), func(m []string, s *scanner) []string {
+		area := digits(m[1])
+		if strings.HasSuffix(m[1], "00") {
+			area = cardinal(m[1], US)
+		}
+		return join([]string{"one"}, area, []string{","}, strings.Split(strings.ToLower(m[2]), "-"))
 	}},
 	// (555) 123-4567, 020 7946 0958
-	{re(`(\d{3}) (\d{3}) (\d{4})`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
+	{re(`(0\d{4}) (\d{6})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
+	{re(`(\d{3}) (\d{3}) (\d{4})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
 	{re(`\(?(\d{3})\)?[ .-]?(\d{3})[.-](\d{4})|\(?(0\d{2,4})\)?[ -](\d{3,4})[ -](\d{3,4})`), func(m []string, s *scanner) []string {
-		return groupsOf(strings.Join(m[1:], " "))
+		return s.extended(groupsOf(strings.Join(m[1:], " ")))
 	}},
-	{re(`(\d{3})-(\d{4})`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
+	{re(`(\d{3})-(\d{4})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
 	// card and social security numbers
 	{re(`\d{4}([ -])\d{4}[ -]\d{4}[ -]\d{4}|\d{3}-\d{2}-\d{4}|\d(?:-\d){2,8}`), func(m []string, s *scanner) []string { return groupsOf(m[0]) }},
 	// 1.234.567,89
@@ -46,43 +70,115 @@ var codes = []pattern{
 		}
 		return out
 	}},
+	// 1.000.000, 1'000'000
+	{re(`[1-9]\d{0,2}(?:\.\d{3}){2,}|[1-9]\d{0,2}(?:['’]\d{3})+`), func(m []string, s *scanner) []string { return cardinal(digitsOf(m[0]), s.accent) }},
 	dotted, version,
+	// 1080p
+	{re(`(240|360|480|720|1080|1440|2160)([pi])`), func(m []string, s *scanner) []string {
+		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
+	}},
+	// F-22s, two 747s
+	{re(`(\d{1,4})s`), func(m []string, s *scanner) []string {
+		if !s.hyphened() && !unicode.IsUpper(s.before()) && (len(m[1]) != 3 || m[1][2] == '0') {
+			return nil
+		}
+		return plural(inPairs(m[1], s.accent))
+	}},
 	{re(`(40[13])\(([bk])\)`), func(m []string, s *scanner) []string {
 		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
 	}},
-	// #2024-117
-	{re(`(\d{2,4})-(\d{2,4})`), func(m []string, s *scanner) []string {
-		if s.lastWord() != "number" {
+	// #2024-117, Boeing 737-800
+	{re(`(\d{2,4})-(\d{1,4})`), func(m []string, s *scanner) []string {
+		if w := s.lastWord(); w != "number" && w != "boeing" && w != "airbus" && w != "mcdonnell" && w != "embraer" {
 			return nil
 		}
 		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
 	}},
+	// 49ers
+	{re(`(\d{1,4})(ers?)`), func(m []string, s *scanner) []string {
+		out := cardinal(m[1], s.accent)
+		last := len(out) - 1
+		out[last] = strings.TrimSuffix(out[last], "e") + m[2]
+		return out
+	}},
+	// batting .312
+	{re(`\.(\d{3})`), func(m []string, s *scanner) []string {
+		if !batted[s.lastWord()] && !averages[s.nextWord()] {
+			return nil
+		}
+		return inPairs(m[1], s.accent)
+	}},
+	// Table 2-1
+	{re(`(\d{1,3})-(\d{1,3})`), func(m []string, s *scanner) []string {
+		if !labels[s.lastWord()] {
+			return nil
+		}
+		return join(cardinal(m[1], s.accent), cardinal(m[2], s.accent))
+	}},
 	// digits after a word that wants them one by one, or in pairs
 	{re(`\d{2,10}`), func(m []string, s *scanner) []string {
-		w, after := s.lastWord(), firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
+		w := s.lastWord()
+		if n := len(s.out); n > 0 && s.out[n-1].Phonemes == ":" {
+			w = s.wordBack(2) // PIN: 0742
+		}
+		after := firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
 		switch {
-		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && s.wordBack(3) == "text":
+		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && (s.wordBack(3) == "text" || s.wordBack(5) == "text"):
+			return digits(m[0])
+		case len(m[0]) == 3 && possessed(s.text[s.matchEnd:]):
+			return inPairs(m[0], s.accent) // the 747's nose
+		case len(m[0]) == 4 && (w == "year" || w == "years"):
+			return year(m[0], s.accent)
+		case emergencies[m[0]] && (emergencyWords[s.nextWord()] || alarms[w]), w == "ending" && len(m[0]) >= 3:
 			return digits(m[0])
 		case (w == "star" || w == "pound") && keyed[s.wordBack(2)]:
 			return digits(m[0])
 		case w == "in" && len(m[0]) >= 3 && (s.wordBack(2) == "ends" || s.wordBack(2) == "ending"), spelledNumbers[w] && len(m[0]) >= 3, (w == "call" || w == "dial" || w == "dialed") && len(m[0]) >= 3 && (after < 'a' || after > 'z'):
 			return digits(m[0])
-		case pairedNumbers[w] && (len(m[0]) == 3 || len(m[0]) == 4):
+		case (pairedNumbers[w] || s.hyphened()) && (len(m[0]) == 3 || len(m[0]) == 4):
 			return inPairs(m[0], s.accent)
 		}
 		return nil
 	}},
 	// 3PO, 4B
 	{re(`(\d{1,3})([A-Z]{1,3})`), func(m []string, s *scanner) []string {
-		if _, ok := units[m[2]]; ok || m[2] == "M" {
+		if _, ok := units[m[2]]; !s.labelled() && (ok || m[2] == "M") || ordinalEnds[m[2]] {
 			return nil
 		}
 		return append(cardinal(m[1], s.accent), "!"+m[2])
 	}},
+	// 10W-40
+	{re(`(\d{1,2})W-(\d{2})`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"!W"}, cardinal(m[2], s.accent))
+	}},
+	// 5900X
+	{re(`(\d{4})([A-Z]{1,2})`), func(m []string, s *scanner) []string {
+		if _, ok := units[m[2]]; ok || m[2] == "M" {
+			return nil
+		}
+		return append(inPairs(m[1], s.accent), "!"+m[2])
+	}},
 }
 
-// Versions: 1.2.3 and v1.2.3; v2 and v2.5.
+// Versions: 1.2.3 and v1.2.3; v2 and v2.5. What is traced by letters and figures. Addresses of network cards: 00:1A:2B:3C:4D:5E.
 var (
+	traced = pattern{re(`[A-Z0-9]{5,24}`), func(m []string, s *scanner) []string {
+		n := len(digitsOf(m[0]))
+		if n == 0 || n == len(m[0]) || len(m[0]) < 10 && !coded[s.lastWord()] || len(m[0]) >= 10 && n < 3 {
+			return nil
+		}
+		return characters(m[0])
+	}}
+	hardware = pattern{re(`[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}`), func(m []string, s *scanner) []string {
+		var out []string
+		for k, group := range strings.FieldsFunc(m[0], func(r rune) bool { return r == ':' || r == '-' }) {
+			if k > 0 {
+				out = append(out, ",")
+			}
+			out = append(out, characters(group)...)
+		}
+		return out
+	}}
 	dotted = pattern{re(`(?:[vV])?(\d+(?:\.\d+){2,})`), func(m []string, s *scanner) []string {
 		out := between(m[1], "point", s.accent)
 		if m[0][0] == 'v' || m[0][0] == 'V' {
@@ -91,12 +187,15 @@ var (
 		return out
 	}}
 	version = pattern{re(`[vV](\d+(?:\.\d+)?)`), func(m []string, s *scanner) []string {
+		if m[0][0] == 'V' && digitsOf(m[1]) == m[1] {
+			return nil // an engine
+		}
 		return join([]string{"version"}, between(m[1], "point", s.accent))
 	}}
 )
 
 var namedCodes = []pattern{
-	dotted, version,
+	dotted, version, hardware, traced,
 	{re(`(ISBN|ISSN|DOI)(?:-(1[03]))?:?\s?([\dX][\dX-]{7,16})`), func(m []string, s *scanner) []string {
 		out := []string{"!" + m[1]}
 		if m[2] != "" {
@@ -109,12 +208,12 @@ var namedCodes = []pattern{
 	{re(`(U|Pu|Cs|Am|Sr)-(\d{2,3})`), func(m []string, s *scanner) []string {
 		return append([]string{"!" + strings.ToUpper(m[1])}, inPairs(m[2], s.accent)...)
 	}},
-	{re(`(Na|Ca|Mg|Li|Fe|Zn|Cu|Ag)(\d?)[+⁺]`), func(m []string, s *scanner) []string {
-		out := []string{"!" + strings.ToUpper(m[1])}
-		if m[2] != "" {
-			out = append(out, cardinal(m[2], s.accent)...)
+	{re(`(Na|Ca|Mg|Li|Fe|Zn|Cu|Ag)(\d?)\+`), func(m []string, s *scanner) []string { return ion(m[1], m[2], "plus", s) }},
+	{re(`([A-Z][a-z]?(?:[A-Z₀-₉][a-z₀-₉]?){0,4})([²³]?)([⁺⁻])`), func(m []string, s *scanner) []string {
+		if raised[firstRune(s.text[s.matchEnd:])] != 0 {
+			return nil // A⁻¹
 		}
-		return append(out, "plus")
+		return ion(m[1], m[2], map[string]string{"⁺": "plus", "⁻": "minus"}[m[3]], s)
 	}},
 	// B- average
 	{re(`([A-DF])[-−]`), func(m []string, s *scanner) []string {
@@ -129,10 +228,17 @@ var namedCodes = []pattern{
 		}
 		return join([]string{"!" + m[1]}, groupsOf(m[2]+" "+m[3]))
 	}},
-	{re(`I-(\d{1,3})`), func(m []string, s *scanner) []string { return join([]string{"I"}, inPairs(m[1], s.accent)) }},
+	{re(`I-(\d{1,3})([NSEW]?)`), func(m []string, s *scanner) []string {
+		out := join([]string{"I"}, inPairs(m[1], s.accent))
+		if m[2] != "" {
+			out = append(out, "!"+m[2])
+		}
+		return out
+	}},
 	{re(`(?:localhost):(\d{2,5})`), func(m []string, s *scanner) []string {
 		return join([]string{"localhost", "colon"}, inPairs(m[1], s.accent))
 	}},
+	{re(`TL;DR`), func(m []string, s *scanner) []string { return []string{"!TLDR"} }},
 	// NaCl, Fe2O3, Ca(OH)2
 	{re(element + `{2,8}`), func(m []string, s *scanner) []string {
 		if strings.ToUpper(m[0]) == m[0] || notFormulas[m[0]] {
@@ -140,8 +246,43 @@ var namedCodes = []pattern{
 		}
 		return serial(strings.NewReplacer("(", "", ")", "").Replace(m[0]), s.accent)
 	}},
+	// PM2.5
+	{re(`([A-Z]{1,5})(\d{1,3}(?:\.\d{1,3})+)`), func(m []string, s *scanner) []string {
+		return append([]string{"!" + m[1]}, between(m[2], "point", s.accent)...)
+	}},
 	// CO2, H₂SO₄, A1B2C3, MP3, FY2024
 	{re(`[A-Z]{1,4}[0-9₀-₉][0-9A-Z₀-₉]{0,15}|[A-Z][a-z]?[₀-₉][0-9A-Za-z₀-₉]{0,15}`), func(m []string, s *scanner) []string { return serial(m[0], s.accent) }},
+}
+
+var extension = lazy(`^,?\s?x\.?\s?(\d{1,6})`)
+
+// extended adds the extension behind a telephone number: x23.
+func (s *scanner) extended(number []string) []string {
+	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)]
+	m := extension().FindStringSubmatch(rest)
+	if m == nil || joins(firstRune(rest[len(m[0]):])) {
+		return number
+	}
+	s.matchEnd += len(m[0])
+	return join(number, []string{",", "extension"}, digits(m[1]))
+}
+
+// labelled reports whether a word stands before whose numbers have letters: Route 9W.
+func (s *scanner) labelled() bool { return lettered[s.lastWord()] }
+
+// ion says a formula with its charge.
+func ion(formula, charge, sign string, s *scanner) []string {
+	out := serial(formula, s.accent)
+	for _, r := range charge {
+		out = append(out, value(r))
+	}
+	return append(out, sign)
+}
+
+// hyphened reports whether a name and a hyphen stand right before: Blink-182, SR-71.
+func (s *scanner) hyphened() bool {
+	n := len(s.out)
+	return n > 0 && s.i > 1 && s.text[s.i-1] == '-' && s.out[n-1].Kind == Word && s.out[n-1].End == s.i-1 && unicode.IsUpper(firstRune(s.text[s.out[n-1].Start:]))
 }
 
 // An element of a formula, or a group in parentheses, and how many there are.
@@ -157,7 +298,17 @@ var notFormulas = set("HeLa NaN LaTe CoCo CoCa CaBi LiSa BaCk")
 // those whose numbers of three or four digits are read in pairs.
 var (
 	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial`)
-	pairedNumbers  = set(`flight boeing airbus room suite route highway interstate bus apartment gate http error status rtx gtx`)
+	emergencies    = set("911 999 112 988")
+	alarms         = set("call calls called calling dial dialed dialing phone phoned ring text")
+	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
+	pairedNumbers  = set(`office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus room suite route highway interstate bus apartment gate http error status rtx gtx`)
+	labels         = set("table figure exhibit form schedule exercise problem example listing equation plate diagram")
+	coded          = set("plate plates vin code sku confirmation voucher coupon serial registration")
+	ordinalEnds    = map[string]bool{"ST": true, "ND": true, "RD": true, "TH": true}
+	lettered       = set("route unit apartment suite gate row seat exit room section flat bay platform terminal bus track highway door aisle pier stand")
+	batted         = set("batting batted hit hits hitting slugging slugged")
+	averages       = set("hitter hitters record average team percentage season")
+	secrets        = set("code otp passcode iban pin")
 	grades         = set(`average grade student students`)
 	states         = set(`AL AK AZ AR CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA RI SC SD TN TX UT VA VT WA WI WV WY`)
 )
@@ -187,6 +338,8 @@ func inPairs(s string, accent Accent) []string {
 	switch {
 	case len(s) == 3 && n%100 != 0 && s[0] != '0':
 		return append([]string{ones[n/100]}, shortYear(s[1:], accent)...)
+	case len(s) == 4 && n%100 < 10 && n%100 > 0 && s[0] != '0':
+		return append(below(n/100, false), shortYear(s[2:], accent)...)
 	case len(s) == 4 && n%1000 != 0 && s[0] != '0':
 		return year(s, accent)
 	}

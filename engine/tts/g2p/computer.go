@@ -14,7 +14,7 @@ var (
 	web    = lazy(`^(?:https?://|ftp://|www\.)[^\s<>"”)\]]+`)
 	domain = lazy(`^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.(?:` + topLevel + `)\b(?::\d{2,5})?(?:/[^\s<>"”)\]]*)?`)
 	file   = lazy(`^[A-Za-z0-9_.~*+-]*\.(?i:` + endings + `)(?:\.\d+)*\b`)
-	path   = lazy(`^(?:~|\.{1,2})?/[A-Za-z0-9_.~*+@-]+(?:/[A-Za-z0-9_.~*+@-]*)*|^(?:[A-Za-z]:|\\)\\[A-Za-z0-9_.~* +@\\-]*[A-Za-z0-9_*\\]|^[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*/[A-Za-z0-9_-]+\.(?:` + endings + `)\b`)
+	path   = lazy(`^(?:~|\.{1,2})?/[A-Za-z0-9_.~*+@-]+(?:/[A-Za-z0-9_.~*+@-]*)*|^(?:[A-Za-z]:|\\)\\[A-Za-z0-9_.~* +@\\-]*[A-Za-z0-9_*\\]|^[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*/[A-Za-z0-9_-]+\.(?:` + endings + `)\b|^[ru]/[A-Za-z0-9_]{3,21}\b`)
 	flag   = lazy(`^--[A-Za-z][A-Za-z0-9-]*(?:=[^\s,;]*)?|^-[A-Za-z]{1,3}\b`)
 )
 
@@ -65,7 +65,7 @@ func ended(s string, endings map[string]bool) bool {
 // they look; those with ! are spelled.
 var partsOfNames = func() map[string]string {
 	out := map[string]string{"usr": "user", "jpg": "!JPG", "jpeg": "jpeg", "yml": "yaml", "wav": "wave", "htm": "!HTM", "src": "source", "etc": "!ETC", "env": "env", "wasm": "wasm", "svelte": "svelte", "config": "config"}
-	for _, w := range strings.Fields("www uk io ai tv eu fr jp de au html md js ts tsx jsx mjs py sh rb rs cpp hpp cs css txt csv tsv xml pdf png svg mp gz exe dll ini sql db xls xlsx docx ppt pptx kt php iso dmg rpm apk gguf cfg so id") {
+	for _, w := range strings.Fields("www uk io ai tv eu fr jp de au html md js ts tsx jsx mjs py sh rb rs cpp hpp cs css txt csv tsv xml pdf png svg mp gz exe dll ini sql db xls xlsx docx ppt pptx kt php iso dmg rpm apk gguf cfg so id api url uri http https ip ui ux cli sdk ssh ssl tls dns ftp ssd cpu gpu vm os hq hr pr qa faq rss cdn aws gcp") {
 		out[w] = "!" + strings.ToUpper(w)
 	}
 	return out
@@ -160,6 +160,8 @@ func partsOf(body string) []string {
 			j = run(i, isDigit)
 			if n := body[i:j]; i > 0 && (body[i-1] == ':' || body[i-1] == '=') {
 				out = append(out, inPairs(n, US)...)
+			} else if len(n) == 4 && (n[0] == '1' || n[:2] == "20") {
+				out = append(out, year(n, US)...)
 			} else {
 				out = append(out, cardinal(n, US)...)
 			}

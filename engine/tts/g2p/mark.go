@@ -3,6 +3,7 @@ package g2p
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -20,18 +21,11 @@ var signs = map[rune]string{
 	'≈': "approximately", '≠': "is not equal to", '≤': "less than or equal to", '≥': "greater than or equal to", '<': "less than", '>': "greater than",
 	'→': "to", '∞': "infinity", '√': "square root of", '©': "copyright", '®': "registered", '™': "trademark", '§': "section", '¶': "paragraph",
 	'°': "degrees", '$': "dollars", '£': "pounds", '€': "euros", '¥': "yen", '₹': "rupees", '¢': "cents", '\\': "backslash", '^': "caret",
-	'²': "squared", '³': "cubed",
+	'²': "squared", '³': "cubed", '∠': "angle", '∆': "delta", '∑': "sum of", '∏': "product of", '∫': "integral of", '∂': "partial", '∇': "del", '∝': "is proportional to", '∴': "therefore", '∵': "because",
+	'∈': "in", '∉': "not in", '⊂': "is a subset of", '⊆': "is a subset of", '∪': "union", '∩': "intersection", '∅': "the empty set", '∀': "for all", '∃': "there exists", '¬': "not", '∧': "and", '∨': "or", '⇒': "implies", '⇔': "if and only if", '≡': "is identical to",
+	'≪': "much less than", '≫': "much greater than", '∥': "is parallel to", '⊥': "is perpendicular to", '⋅': "times", '∓': "minus or plus", '∛': "cube root of", '≅': "is congruent to", '∼': "is similar to", '♭': "flat", '♯': "sharp", '♮': "natural",
+	'№': "number", '℠': "service mark", '✓': "check mark", '✔': "check mark", '✗': "cross mark", '✘': "cross mark", '★': "star", '℅': "care of", '↔': "to and from", '←': "from", '↑': "up", '↓': "down",
 	'½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
-}
-
-// emoji have short names; those that are not here are not said, nor are skin
-// tones, joiners and variation selectors.
-var emoji = map[rune]string{
-	'😀': "grinning face", '😂': "tears of joy", '🤣': "rolling on the floor laughing", '😊': "smiling face", '😍': "heart eyes", '😉': "winking face",
-	'😎': "sunglasses face", '😢': "crying face", '😭': "sobbing face", '😡': "angry face", '🤔': "thinking face", '😱': "screaming face", '🙏': "folded hands",
-	'👍': "thumbs up", '👎': "thumbs down", '👏': "clapping hands", '👋': "waving hand", '💪': "strong arm", '❤': "heart", '♥': "heart", '💔': "broken heart", '🔥': "fire",
-	'✨': "sparkles", '🎉': "party popper", '🚀': "rocket", '⭐': "star", '💯': "one hundred points", '✅': "check mark", '❌': "cross mark", '⚠': "warning",
-	'☀': "sun", '🌍': "globe", '🐶': "dog face", '🐱': "cat face", '☕': "coffee", '🍕': "pizza", '💡': "light bulb", '🎵': "musical note",
 }
 
 var breakTag = lazy(`^<break\s+time\s*=\s*["']([0-9]{1,6}(?:\.[0-9]{1,6})?m?s)["']\s*/?>$`)
@@ -71,6 +65,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		punct("…", len(head)-len(strings.TrimLeft(head, ".")))
 	case strings.HasPrefix(rest, "--"):
 		punct("—", 2)
+	case (r == '-' || r == '–') && (s.toDate(rest[n:]) || eras[s.lastWord()] && unicode.IsDigit(firstRune(strings.TrimPrefix(rest[n:], " ")))):
+		s.say("to", n)
 	case r == '-' && spaced && (unicode.IsSpace(next) || next == 0):
 		punct("—", 1)
 	case r == '"' || r == '＂':
@@ -80,6 +76,20 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		} else {
 			punct("”", n)
 		}
+	case r == '−', r == '-' && !unicode.IsSpace(next) && (s.lastWord() == "equals" || unicode.IsDigit(next) && (variables[before] && !joins(runeBefore(s.text[:s.i-1])) || s.lastWord() == "utc" || s.lastWord() == "gmt")):
+		s.say("minus", n)
+	case r == '/' && (joins(before) || before == ')') && (joins(next) || next == '(') && s.equated():
+		s.say("over", n)
+	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && unitAhead(rest[n:]) != "":
+		u := unitAhead(rest[n:])
+		s.say("per "+units[u][0], n+len(u))
+	case r == '&' && entity(rest) > 0:
+		k := entity(rest)
+		s.say(entities[rest[1:k-1]], k)
+	case r == '>' && spaced && s.afterName() && unicode.IsUpper(firstRune(strings.TrimLeft(rest[n:min(len(rest), 4)], " "))) && wordLen(strings.TrimLeft(rest[n:min(len(rest), 8)], " ")) > 1:
+		punct(",", n) // Settings > General
+	case r == '$' && unicode.IsSpace(next) && s.lineStart():
+		s.i += n // of a shell
 	case r == '$' && unicode.IsLetter(next):
 		s.say("dollar", n)
 	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
@@ -104,16 +114,24 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	case r == '#':
 		word := ""
 		switch {
-		case unicode.IsDigit(next) && !digitsOnly(rest[n:]):
+		case unicode.IsDigit(next) && !digitsOnly(rest[n:]) && !unitNumber().MatchString(rest[n:]):
 			word = "hashtag"
 		case unicode.IsDigit(next):
 			word = "number"
 		case unicode.IsLetter(next) && !joins(before):
 			word = "hashtag"
+			if serialAhead().MatchString(rest[n:]) {
+				word = "number" // order #A-1234
+			}
 		case joins(before):
 			word = "sharp"
 		}
 		s.say(word, n)
+	case r == '<' && (strings.HasPrefix(rest, "<http://") || strings.HasPrefix(rest, "<https://")):
+		if k := strings.IndexByte(rest[:min(len(rest), 2000)], '>'); k > 0 { // a link, as Markdown writes it
+			s.links = append(s.links, link{from: s.i + k, to: s.i + k + 1, first: len(s.out)})
+		}
+		s.i += n
 	case r == '<' && strings.IndexByte(rest[:min(len(rest), 100)], '>') > 0 && (next == '/' || unicode.IsLetter(next)):
 		s.space() // a tag; of break, as ElevenLabs writes it in texts, the time counts
 		if t, k, ok := Override(rest); ok {
@@ -136,10 +154,60 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	}
 }
 
-// keyed are words before what is pressed on a telephone; hours are names of hours.
+// equated reports whether an equation is read: x = b/2a.
+func (s *scanner) equated() bool {
+	for k := 1; k <= 8; k++ {
+		if s.wordBack(k) == "equals" {
+			return true
+		}
+	}
+	return false
+}
+
+// variables are letters from which a number is taken: n-1.
+var variables = map[rune]bool{'n': true, 'k': true, 'x': true, 'y': true, 't': true}
+
+func runeBefore(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
+var serialAhead = lazy(`^[A-Z]{1,4}-?\d`)
+
+// unitAhead is the unit of two letters or more that rest begins with: cells/mL.
+func unitAhead(rest string) string {
+	u := rest[:wordLen(rest)]
+	if _, ok := units[u]; !ok || len(u) < 2 {
+		return ""
+	}
+	return u
+}
+
+// unitNumber is the number of a flat: #3B.
+var unitNumber = lazy(`^\d{1,4}-?[A-Z]\b`)
+
+// entities are signs as HTML writes them.
+var entities = map[string]string{"amp": "and", "nbsp": "", "lt": "less than", "gt": "greater than", "quot": "", "apos": "", "#39": "", "copy": "copyright", "reg": "registered", "trade": "trademark", "deg": "degrees", "times": "times", "euro": "euros", "pound": "pounds", "cent": "cents",
+	"mdash": "", "ndash": "", "hellip": "", "ldquo": "", "rdquo": "", "lsquo": "", "rsquo": "", "bull": "", "middot": "", "shy": "", "plusmn": "plus or minus", "rarr": "to", "larr": "from"}
+
+// entity returns the length of the one rest begins with, or 0.
+func entity(rest string) int {
+	k := strings.IndexByte(rest[:min(len(rest), 9)], ';')
+	if k < 0 {
+		return 0
+	}
+	if _, ok := entities[rest[1:k]]; !ok {
+		return 0
+	}
+	return k + 1
+}
+
+// keyed are words before what is pressed on a telephone; hours are names of hours, eras what
+// stands behind years.
 var (
 	keyed = set("dial press enter")
 	hours = set("noon midnight")
+	eras  = set("bc bce ad ce")
 )
 
 // digitsOnly reports whether no letter stands behind the digits s begins with.

@@ -1,9 +1,9 @@
 package g2p
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A currency has names of one and several of its units and of their hundredths.
@@ -32,17 +32,22 @@ var currencies = map[string]currency{
 	"NZ$": {"New Zealand dollar", "New Zealand dollars", "cent", "cents"}, "NZD": {"New Zealand dollar", "New Zealand dollars", "cent", "cents"},
 	"HK$": {"Hong Kong dollar", "Hong Kong dollars", "cent", "cents"}, "HKD": {"Hong Kong dollar", "Hong Kong dollars", "cent", "cents"},
 	"S$": {"Singapore dollar", "Singapore dollars", "cent", "cents"}, "SGD": {"Singapore dollar", "Singapore dollars", "cent", "cents"},
+	"SG$": {"Singapore dollar", "Singapore dollars", "cent", "cents"}, "MX$": {"Mexican peso", "Mexican pesos", "centavo", "centavos"}, "NT$": {"Taiwan dollar", "Taiwan dollars", "cent", "cents"},
 	"R$": {"real", "reais", "centavo", "centavos"}, "BRL": {"Brazilian real", "Brazilian reais", "centavo", "centavos"},
 	"EUR": {"euro", "euros", "cent", "cents"}, "GBP": {"pound", "pounds", "penny", "pence"}, "JPY": {"yen", "yen", "sen", "sen"}, "INR": {"rupee", "rupees", "paisa", "paise"},
 	"Rs.": {"rupee", "rupees", "paisa", "paise"}, "CNY": {"yuan", "yuan", "fen", "fen"}, "RMB": {"yuan", "yuan", "fen", "fen"}, "KRW": {"won", "won", "jeon", "jeon"}, "MXN": {"Mexican peso", "Mexican pesos", "centavo", "centavos"},
 	"CHF": {"Swiss franc", "Swiss francs", "centime", "centimes"}, "SEK": {"Swedish krona", "Swedish kronor", "öre", "öre"}, "NOK": {"Norwegian krone", "Norwegian kroner", "öre", "öre"},
 	"DKK": {"Danish krone", "Danish kroner", "öre", "öre"}, "PLN": {"zloty", "zlotys", "grosz", "groszy"}, "RUB": {"ruble", "rubles", "kopek", "kopeks"}, "TRY": {"lira", "lira", "kurus", "kurus"},
+	"₡": {"colon", "colones", "centimo", "centimos"}, "₲": {"guarani", "guaranis", "", ""}, "₵": {"cedi", "cedis", "pesewa", "pesewas"}, "₸": {"tenge", "tenge", "", ""}, "₼": {"manat", "manats", "", ""}, "₾": {"lari", "lari", "tetri", "tetri"},
+	"THB": {"baht", "baht", "satang", "satang"}, "ILS": {"shekel", "shekels", "agora", "agorot"}, "AED": {"dirham", "dirhams", "fils", "fils"}, "SAR": {"riyal", "riyals", "halala", "halalas"},
+	"IDR": {"rupiah", "rupiah", "sen", "sen"}, "VND": {"dong", "dong", "hao", "hao"}, "EGP": {"Egyptian pound", "Egyptian pounds", "piastre", "piastres"}, "CZK": {"Czech koruna", "Czech korunas", "haler", "halers"}, "HUF": {"forint", "forints", "", ""},
+	"NGN": {"naira", "naira", "kobo", "kobo"}, "UAH": {"hryvnia", "hryvnias", "kopek", "kopeks"}, "TWD": {"Taiwan dollar", "Taiwan dollars", "cent", "cents"},
 	"ZAR": {"rand", "rand", "cent", "cents"}, "BTC": {"bitcoin", "bitcoin", "", ""},
 }
 
 // currencySigns stand before or behind an amount, and currencyCodes too.
 const (
-	currencyMarks = "$£€¥₹₩₽₺₿₫₦₱฿₪₴"
+	currencyMarks = "$£€¥₹₩₽₺₿₫₦₱฿₪₴₡₲₵₸₼₾"
 	currencySigns = "[" + currencyMarks + "]"
 )
 
@@ -58,8 +63,8 @@ var currencyCodes = func() string {
 }()
 
 const (
-	dollars = `(?:US|AU?|CA?|NZ|HK|S|R)\$`
-	amount  = `\d{1,3}(?:[ \x{a0}\x{202f}]\d{3})+,\d{1,2}|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?|\.\d+`
+	dollars = `(?:US|AU?|CA?|NZ|HK|SG?|R|MX|NT)\$`
+	amount  = `\d+\.\d{4,}|\d{1,3}(?:[ \x{a0}\x{202f}]\d{3})+,\d{1,2}|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?|\.\d+`
 	scale   = `(?:[ -]?(thousand|million|billion|trillion)\b|\s?(k|K|M|B|T|bn|m|mn|mm|tn)\b)?`
 )
 
@@ -75,16 +80,14 @@ var money = []pattern{
 		if mag := magnitude(m[4] + m[5]); mag != "" {
 			out = append(out, mag)
 		}
-		return append(out, strings.Fields(s.named1("", c[0], c[1]))...)
+		return s.paidFor(append(out, strings.Fields(s.named1("", c[0], c[1]))...))
 	}},
 	// $1.2B, £5.99, €1.234,56
 	{re(`([-−])?(` + currencySigns + `)\s?([-−])?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		return join(minus(m[1]+m[3]), moneyWords(currencies[m[2]], plainAmount(m[2], m[4]), m[5]+m[6], s))
 	}},
 	// 20 €, 5 USD, 50p
-	{func() func() *regexp.Regexp {
-		return re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|(?:` + currencyCodes + `)\b)`)
-	}(), func(m []string, s *scanner) []string {
+	{re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|(?:` + currencyCodes + `)\b)`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), moneyWords(currencies[m[5]], plainAmount(m[5], m[2]), m[3]+m[4], s))
 	}},
 	{re(`(\d{1,3})p`), func(m []string, s *scanner) []string {
@@ -96,7 +99,15 @@ var money = []pattern{
 }
 
 var namedMoney = []pattern{
-	{re(`(` + dollars + `|(?:Rs\.|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+	{re(`(` + dollars + `)(` + amount + `)` + dash + `(?:` + dollars + `|\$)?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+		c := currencies[m[1]]
+		out := join(decimal(plainAmount(m[1], m[2]), s.accent), []string{"to"}, decimal(plainAmount(m[1], m[3]), s.accent))
+		if mag := magnitude(m[4] + m[5]); mag != "" {
+			out = append(out, mag)
+		}
+		return s.paidFor(append(out, strings.Fields(c[1])...))
+	}},
+	{re(`((?:` + dollars + `|Rs\.|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		sign := strings.TrimRight(m[1], " \u00a0\u202f")
 		return moneyWords(currencies[sign], plainAmount(sign, m[2]), m[3]+m[4], s)
 	}},
@@ -135,11 +146,15 @@ func magnitude(s string) string {
 	return s
 }
 
-var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min)\b`)
+var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min|oz|bbl|ton|tonne|seat|head|share|bag|box|kWh|MWh|GB|TB|item|piece|student|child|adult|guest|room|ticket)\b`)
 
-// moneyWords says an amount, and what it is paid for: 1.50 as one euro and fifty cents.
+// moneyWords says an amount, 1.50 as one euro and fifty cents, and what it is paid for.
 func moneyWords(c currency, amount, mag string, s *scanner) []string {
-	out := sum(c, amount, mag, s)
+	return s.paidFor(sum(c, amount, mag, s))
+}
+
+// paidFor adds what an amount is paid for, where that follows.
+func (s *scanner) paidFor(out []string) []string {
 	if m := perTime().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)]); m != nil {
 		name := m[1]
 		if full := per[name]; full != "" {
@@ -155,9 +170,25 @@ func moneyWords(c currency, amount, mag string, s *scanner) []string {
 	return out
 }
 
+var (
+	possessors = set("the this that his her my our your their its every each another whose")
+	unpriced   = set("was is are were will would has had have can could should may might did does do he she it they we you i who which that not more less back owed due")
+)
+
+// pricedNoun reports whether an amount stands between an article and a noun: the $2 billion
+// project, but the $5 he owes and the $9 million raised.
+func (s *scanner) pricedNoun() bool {
+	w := s.nextWord()
+	return possessors[s.lastWord()] && strings.HasPrefix(s.text[s.matchEnd:], " ") && w != "" && unicode.IsLower(firstRune(w)) &&
+		!preps[w] && !unpriced[w] && !adverbs[w] && !particles[w] && !strings.HasSuffix(w, "ed") && w != "per"
+}
+
 // sum is the amount itself.
 func sum(c currency, amount, mag string, s *scanner) []string {
 	whole, frac, _ := strings.Cut(amount, ".")
+	if s.pricedNoun() {
+		c[1] = c[0]
+	}
 	name := strings.Fields(s.named1(whole, c[0], c[1]))
 	if mag != "" {
 		return join(decimal(amount, s.accent), []string{magnitude(mag)}, strings.Fields(s.named1("", c[0], c[1])))

@@ -12,7 +12,7 @@ import (
 // in order where a number or a word may begin; what matches must not run into a
 // letter or a digit. say gets the groups and returns the words, or nil to decline.
 type pattern struct {
-	re  func() *regexp.Regexp
+	re  func() *expression
 	say func(m []string, s *scanner) []string
 }
 
@@ -24,13 +24,12 @@ func lazy(s string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
 }
 
-func re(s string) func() *regexp.Regexp { return lazy(`^(?:` + s + `)`) }
-
 // Numbers as they are written: whole, with thousands (or lakhs) between commas, and with a
 // fraction. space is what may stand between a number and its unit.
 const (
 	number  = `\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}|\d+`
 	numeral = `\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+`
+	yearly  = `(?:1\d|2[01])\d\d`
 	space   = `[ \x{a0}\x{202f}]`
 )
 
@@ -42,7 +41,7 @@ var numbers = slices.Concat(calendar, codes, money, measures, arithmetic, []patt
 	{re(`\d{1,3}(?:[\x{a0}\x{202f}\x{2009}]\d{3})+|\d{1,3}(?: \d{3}){2,}`), func(m []string, s *scanner) []string {
 		return cardinal(digitsOf(m[0]), s.accent)
 	}},
-	{re(`(?:1\d|2[01])\d\d`), func(m []string, s *scanner) []string { return year(m[0], s.accent) }},
+	{re(yearly), func(m []string, s *scanner) []string { return year(m[0], s.accent) }},
 	{re(`(\d+)\.(\d+)`), func(m []string, s *scanner) []string {
 		if releases[s.lastWord()] {
 			return between(m[0], "point", s.accent)
@@ -62,17 +61,40 @@ var named = slices.Concat(namedCodes, namedDates, namedMoney, []pattern{
 
 // matched tries patterns where the scanner stands, and puts what the first says.
 func (s *scanner) matched(patterns []pattern, rest string) bool {
-	head := rest[:min(len(rest), longest)]
+	var v view
+	v.look(rest)
 	for _, p := range patterns {
-		m := p.re().FindStringSubmatch(head)
-		if m == nil || len(m[0]) == len(head) && len(head) < len(rest) || joins(firstRune(rest[len(m[0]):])) {
+		m := p.re().match(&v)
+		if m == nil || len(m[0]) == len(v.text) && len(v.text) < len(rest) || joins(firstRune(rest[len(m[0]):])) {
 			continue
 		}
-		s.matchEnd = s.i + len(m[0]) // say may take more
+		glued := joins(s.before()) || s.hyphened() || isLetter(rest[0]) && !strings.ContainsAny(m[0], " $")
+		s.matchEnd = s.i + len(m[0]) // say may take more, or less
 		if words := p.say(m, s); len(words) > 0 {
 			s.put(words, s.matchEnd-s.i)
-			s.operator(true)
+			s.possessive()
+			s.operator(!glued) // the dash of x86-64 is no range
 			return true
+		}
+	}
+	return false
+}
+
+// possessive adds 's to a number: U2's, the A380's wings.
+func (s *scanner) possessive() {
+	if rest := s.text[s.i:]; possessed(rest) {
+		n := strings.IndexByte(rest, 's') + 1
+		last := &s.out[len(s.out)-1]
+		last.Text, last.End = last.Text+"'s", last.End+n
+		s.i += n
+	}
+}
+
+// possessed reports whether rest begins with an 's that ends a word.
+func possessed(rest string) bool {
+	for _, end := range []string{"'s", "’s"} {
+		if after, ok := strings.CutPrefix(rest, end); ok {
+			return !joins(firstRune(after))
 		}
 	}
 	return false
@@ -96,10 +118,34 @@ func (s *scanner) nextWord() string {
 	return rest[:wordLen(rest)]
 }
 
+// lastSource is what the last item was read from, "" if that was no word.
+func (s *scanner) lastSource() string {
+	n := len(s.out)
+	if n == 0 || s.out[n-1].Kind != Word {
+		return ""
+	}
+	return s.text[s.out[n-1].Start:s.out[n-1].End]
+}
+
+// afterOrdinal reports whether a number such as 5th was read last.
+func (s *scanner) afterOrdinal() bool {
+	t := s.lastSource()
+	return len(t) > 2 && isDigit(t[0]) && isDigit(t[len(t)-3]) && strings.Contains(" st nd rd th ", " "+strings.ToLower(t[len(t)-2:])+" ")
+}
+
 // describes reports whether a quantity stands between an article and a noun: a
 // $5 bill, a 12-inch ruler. Its name is singular then.
 func (s *scanner) describes() bool {
-	if before := s.lastWord(); before != "a" && before != "an" || !strings.HasPrefix(s.text[s.matchEnd:], " ") {
+	if n := len(s.out); n > 1 && s.out[n-1].Phonemes == "(" && strings.HasPrefix(s.text[s.matchEnd:], ") ") {
+		count := s.text[s.out[n-2].Start:s.out[n-2].End]
+		return digitsOf(count) == count && unicode.IsLower(firstRune(s.text[s.matchEnd+2:])) // 2 (15 oz) cans
+	}
+	if before := s.lastWord(); before != "a" && before != "an" {
+		return false
+	}
+	if rest := s.text[s.matchEnd:]; strings.HasPrefix(rest, "-a-") || strings.HasPrefix(rest, "-an-") || strings.HasPrefix(rest, "-per-") {
+		return true // a €30-a-night room
+	} else if !strings.HasPrefix(rest, " ") {
 		return false
 	}
 	w := s.nextWord()

@@ -8,9 +8,9 @@ import (
 
 // Expressions are compiled when they are first used: that each can be is known here.
 func TestPatterns(t *testing.T) {
-	all := []func() *regexp.Regexp{dottedLetters, romanForm, mail, web, domain, file, path, flag, caret, streetAhead, unitBehind, breakTag}
+	all := []func() *regexp.Regexp{dottedLetters, romanForm, mail, web, domain, file, path, flag, caret, streetAhead, unitBehind, breakTag, numeralBehind, dateAhead, thousands, verse, dayAhead, extension, serialAhead, halfDay, secondNumber, yearAhead, unitNumber}
 	for _, p := range slices.Concat(numbers, named) {
-		all = append(all, p.re)
+		all = append(all, func() *regexp.Regexp { return p.re().Regexp })
 	}
 	for i, re := range all {
 		func() {

@@ -3,6 +3,7 @@ package g2p_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,8 @@ func (r *reading) String() string {
 }
 
 // readings returns the lines of a file: "text => words", "text / word phonemes",
-// and, where phonemes is set, "word => phonemes". "gb " in front is British English.
+// and, where phonemes is set, "word => phonemes". "gb " in front is British English; " | "
+// stands between words that are as right.
 func readings(t *testing.T, path string, phonemes bool) []reading {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -112,7 +114,7 @@ func TestReading(t *testing.T) {
 				if r.word == "" {
 					want = strings.ToLower(strings.ReplaceAll(want, "-", " "))
 				}
-				if got := r.heard(g); got != want {
+				if got := r.heard(g); !slices.Contains(strings.Split(want, " | "), got) {
 					wrong++
 					t.Errorf("%v: got %q, want %q", &r, got, want)
 				}

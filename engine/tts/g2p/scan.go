@@ -304,6 +304,9 @@ func (s *scanner) number(rest string, before, r rune) bool {
 	}
 	k := digitRun(rest)
 	words := cardinal(rest[:k], s.accent)
+	if k == 4 && (rest[0] == '1' || rest[0] == '2' && rest[1] < '2') {
+		words = year(rest[:k], s.accent) // #2024goals
+	}
 	if rest := rest[k:]; strings.HasPrefix(rest, ".") {
 		if n := digitRun(rest[1:]); n > 0 { // 802.11ac
 			words = join(words, []string{"point"}, cardinal(rest[1:1+n], s.accent))

@@ -87,10 +87,13 @@ func (p *speaker) word(i int) (string, Source) {
 	low := strings.ToLower(w)
 	capital := len(w) > 1 && w == strings.ToUpper(w) && strings.ToUpper(w) != low
 	shout := capital && p.shouting(i)
-	if capital && !shout && (initialisms[w] || !strings.Contains(w, "'") && len(w) <= 5 && !p.has(w)) {
+	if capital && !shout && (initialisms[w] || len(w) == 2 && !pairs[w] || !strings.Contains(w, "'") && len(w) <= 5 && !p.has(w) || vowelless(w)) {
 		return p.g.letters(w, p.accent), Spelled
 	}
-	if stem, ok := strings.CutSuffix(strings.TrimSuffix(w, "'s"), "s"); ok && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && (initialisms[stem] || !p.has(stem)) && p.g.names[low] == "" {
+	if shout && (initialisms[w] && !wordsToo[w] || vowelless(w) || len(w) <= 4 && !strings.Contains(w, "'") && !p.has(w)) {
+		return p.g.letters(w, p.accent), Spelled // HIV/AIDS
+	}
+	if stem, ok := strings.CutSuffix(strings.TrimSuffix(w, "'s"), "s"); ok && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && (initialisms[stem] || !p.has(stem) || p.lettered(stem)) && p.g.names[low] == "" {
 		return p.g.letters(w, p.accent), Spelled // CPUs
 	}
 	tag := p.tag(i)
@@ -118,6 +121,12 @@ func (p *speaker) has(w string) bool {
 	return from == Lexicon
 }
 
+// lettered reports whether the dictionary spells a word.
+func (p *speaker) lettered(w string) bool {
+	said, _ := p.g.known(w, "", p.accent)
+	return bare.Replace(said) == bare.Replace(p.g.letters(w, p.accent))
+}
+
 // shouting reports whether the words around item i are in capitals too, so that
 // capitals are emphasis.
 func (p *speaker) shouting(i int) bool {
@@ -136,7 +145,22 @@ func (p *speaker) shouting(i int) bool {
 // initialisms are spelled though the dictionary has a word of these letters.
 var initialisms = map[string]bool{"US": true, "IT": true, "AI": true, "TV": true, "PC": true, "UK": true, "EU": true, "UN": true, "ID": true,
 	"AM": true, "PM": true, "CD": true, "PR": true, "HR": true, "LA": true, "ER": true, "VR": true, "AR": true, "API": true, "URL": true, "CEO": true, "USA": true, "DNA": true, "RNA": true,
-	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true, "EST": true, "ABC": true, "PST": true, "CST": true, "EDT": true, "PDT": true, "GMT": true, "CO": true, "AD": true, "MD": true, "PO": true}
+	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true, "EST": true, "ABC": true, "PST": true, "CST": true, "EDT": true, "PDT": true, "GMT": true, "CO": true, "AD": true, "MD": true, "PO": true, "WHO": true, "POW": true, "ET": true, "HIV": true, "GE": true, "ETA": true, "ROI": true, "FYI": true, "IPO": true, "CFO": true, "COO": true, "CTO": true, "NGO": true, "PE": true, "IP": true, "IQ": true, "EQ": true, "CV": true, "SUV": true, "VIP": true, "MIT": true, "UPS": true, "SOS": true, "LAX": true, "INS": true, "SEC": true, "SAT": true, "RIP": true, "IBM": true, "EPA": true}
+
+// wordsToo are initialisms that are words where all around is in capitals.
+var wordsToo = map[string]bool{"US": true, "IT": true, "AM": true, "WHO": true, "LED": true, "AD": true, "CO": true, "LA": true, "POW": true, "ER": true, "ET": true, "OS": true, "EST": true, "SEC": true, "SAT": true, "RIP": true, "UPS": true, "PE": true, "ETA": true}
+
+// pairs are words of two letters, which may stand in capitals for emphasis.
+var pairs = map[string]bool{"AH": true, "AN": true, "AS": true, "AT": true, "BE": true, "BY": true, "DO": true, "DR": true, "EH": true, "GO": true, "HA": true, "HE": true, "HI": true, "HM": true, "IF": true, "IN": true, "IS": true, "ME": true, "MM": true, "MR": true, "MY": true,
+	"NO": true, "OF": true, "OH": true, "ON": true, "OR": true, "OW": true, "OX": true, "SH": true, "SO": true, "ST": true, "TO": true, "UH": true, "UM": true, "UP": true, "VS": true, "WE": true, "YA": true, "YE": true, "YO": true, "MS": true, "PA": true, "MA": true}
+
+// vowelless reports whether a word in capitals can only be spelled.
+func vowelless(w string) bool {
+	return len(w) <= 5 && !strings.ContainsAny(w, "AEIOUY'-") && !hums[w]
+}
+
+// hums have no vowel and are no initialisms.
+var hums = map[string]bool{"HM": true, "HMM": true, "HMMM": true, "MM": true, "MMM": true, "SH": true, "SHH": true, "SHHH": true, "PSST": true, "PFFT": true, "TSK": true, "BRR": true, "BRRR": true, "GRR": true, "GRRR": true, "ZZZ": true, "MR": true, "MRS": true, "DR": true, "ST": true, "VS": true}
 
 // say pronounces a word by the dictionary, in parts, or by the model.
 func (p *speaker) say(w, tag string) (string, Source) {

@@ -39,7 +39,7 @@ var collocationData string
 // A collocation is a way to say a word that stands near certain others.
 type collocation struct {
 	said  string
-	where string // before, after, near
+	where string // before, behind, after, near, named
 	words map[string]bool
 }
 
@@ -58,9 +58,10 @@ func collocations() map[string][]collocation {
 
 var (
 	determiners = set(`a an the this that these those my your his her its our their some any no every each another which what whose new old first last other good great big best own
-		one two three four many few several more most daily recent current general`)
+		one two three four five six seven eight nine ten many few several more most daily recent current general`)
 	singular   = set(`a an this that each every another one`)
 	modals     = set(`to will would can could shall should may might must do does did don't doesn't didn't won't can't couldn't wouldn't shouldn't cannot let's please i'll you'll we'll they'll he'll she'll i'd let help never`)
+	causatives = set(`let lets make makes made help helps helped`)
 	pronouns   = set(`i you we they who people men women children`)
 	thirds     = set(`he she it`)
 	beForms    = set(`is are was were be been being am isn't aren't wasn't weren't it's he's she's i'm you're we're they're get gets got very so too quite`)
@@ -102,7 +103,7 @@ func (p *speaker) tag(i int) string {
 	switch {
 	case before == "to" && before2 != "due" && before2 != "close":
 		return "VB"
-	case modals[before]:
+	case modals[before], causatives[before2] && objects[before]:
 		return "VB"
 	case haves[before]:
 		return "VBN"
@@ -134,7 +135,7 @@ func (p *speaker) tag(i int) string {
 		return ""
 	case modals[before2] && objects[before]: // let me present
 		return "VB"
-	case pluralNoun(before) && !singular[before2] && (ends || objects[p.next] || determiners[p.next]) && p.next != "of":
+	case pluralNoun(before) && !singular[before2] && (ends || objects[p.next] || determiners[p.next] || strings.HasSuffix(p.next, "ly")) && p.next != "of":
 		return "VBP" // metals contract when cold
 	case objects[p.next]:
 		if determiners[before2] || p.proper(i) {
@@ -176,12 +177,14 @@ func (p *speaker) collocated(w, tag string, i int) string {
 	for _, c := range p.g.near[w] {
 		found := false
 		switch c.where {
-		case "before":
+		case "before", "behind":
 			found = c.words[p.previous(i, 1)]
 		case "after":
 			found = c.words[p.next]
 		case "near":
 			found = p.near(i, c.words)
+		case "named":
+			found = p.named(i) && p.near(i, c.words)
 		}
 		if found && !(tag == "VB" && c.where != "before") {
 			return c.said

@@ -1,7 +1,6 @@
 package g2p
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -23,30 +22,36 @@ var units = map[string][2]string{
 	"V": {"volt", "volts"}, "mV": {"millivolt", "millivolts"}, "kV": {"kilovolt", "kilovolts"}, "A": {"amp", "amps"}, "mA": {"milliamp", "milliamps"}, "mAh": {"milliamp hour", "milliamp hours"}, "dB": {"decibel", "decibels"},
 	"Ω": {"ohm", "ohms"}, "kΩ": {"kiloohm", "kiloohms"}, "MΩ": {"megaohm", "megaohms"}, "Pa": {"pascal", "pascals"}, "hPa": {"hectopascal", "hectopascals"}, "kPa": {"kilopascal", "kilopascals"}, "psi": {"P S I", "P S I"}, "N": {"newton", "newtons"}, "J": {"joule", "joules"}, "kJ": {"kilojoule", "kilojoules"},
 	"mmHg": {"millimeter of mercury", "millimeters of mercury"}, "cal": {"calorie", "calories"}, "kcal": {"kilocalorie", "kilocalories"}, "px": {"pixel", "pixels"}, "dpi": {"dot per inch", "dots per inch"}, "ppm": {"part per million", "parts per million"}, "ha": {"hectare", "hectares"},
+	"mo": {"month", "months"}, "mos": {"month", "months"}, "pkg": {"package", "packages"}, "pkgs": {"package", "packages"}, "pc": {"piece", "pieces"}, "pcs": {"piece", "pieces"}, "tbsps": {"tablespoon", "tablespoons"}, "tsps": {"teaspoon", "teaspoons"},
+	"N·m": {"newton meter", "newton meters"}, "N⋅m": {"newton meter", "newton meters"}, "Nm": {"newton meter", "newton meters"}, "ft-lb": {"foot pound", "foot pounds"}, "ft-lbs": {"foot pound", "foot pounds"}, "lb-ft": {"pound foot", "pound feet"}, "kN": {"kilonewton", "kilonewtons"}, "kgs": {"kilogram", "kilograms"}, "kms": {"kilometer", "kilometers"},
+	"mol": {"mole", "moles"}, "mmol": {"millimole", "millimoles"}, "µmol": {"micromole", "micromoles"}, "µL": {"microliter", "microliters"}, "µl": {"microliter", "microliters"}, "hl": {"hectoliter", "hectoliters"}, "ng": {"nanogram", "nanograms"}, "Tbsp": {"tablespoon", "tablespoons"}, "Tbsps": {"tablespoon", "tablespoons"}, "tbs": {"tablespoon", "tablespoons"}, "Tsp": {"teaspoon", "teaspoons"}, "TBSP": {"tablespoon", "tablespoons"}, "TSP": {"teaspoon", "teaspoons"},
+	"kbit": {"kilobit", "kilobits"}, "Mbit": {"megabit", "megabits"}, "Gbit": {"gigabit", "gigabits"}, "Tbit": {"terabit", "terabits"}, "Gb": {"gigabit", "gigabits"}, "Mb": {"megabit", "megabits"}, "TiB": {"tebibyte", "tebibytes"}, "PiB": {"pebibyte", "pebibytes"}, "EB": {"exabyte", "exabytes"}, "MP": {"megapixel", "megapixels"},
+	"kt": {"knot", "knots"}, "kts": {"knot", "knots"}, "kn": {"knot", "knots"}, "bps": {"basis point", "basis points"}, "kr": {"krone", "kroner"}, "cc": {"C C", "C C"}, "ly": {"light year", "light years"}, "AU": {"astronomical unit", "astronomical units"},
+	"MPa": {"megapascal", "megapascals"}, "GPa": {"gigapascal", "gigapascals"}, "mbar": {"millibar", "millibars"}, "atm": {"atmosphere", "atmospheres"}, "MJ": {"megajoule", "megajoules"}, "eV": {"electron volt", "electron volts"}, "keV": {"kiloelectron volt", "kiloelectron volts"}, "MeV": {"megaelectron volt", "megaelectron volts"}, "GeV": {"gigaelectron volt", "gigaelectron volts"},
+	"mW": {"milliwatt", "milliwatts"}, "TW": {"terawatt", "terawatts"}, "MWh": {"megawatt hour", "megawatt hours"}, "GWh": {"gigawatt hour", "gigawatt hours"}, "TWh": {"terawatt hour", "terawatt hours"}, "Ah": {"amp hour", "amp hours"}, "µV": {"microvolt", "microvolts"}, "µA": {"microamp", "microamps"}, "µF": {"microfarad", "microfarads"}, "nF": {"nanofarad", "nanofarads"}, "pF": {"picofarad", "picofarads"},
+	"THz": {"terahertz", "terahertz"}, "Mhz": {"megahertz", "megahertz"}, "Ghz": {"gigahertz", "gigahertz"}, "Sv": {"sievert", "sieverts"}, "mSv": {"millisievert", "millisieverts"}, "lm": {"lumen", "lumens"}, "lx": {"lux", "lux"}, "hp": {"horsepower", "horsepower"}, "ppb": {"part per billion", "parts per billion"}, "BTU": {"B T U", "B T U s"}, "IU": {"I U", "I U"}, "inHg": {"inch of mercury", "inches of mercury"},
+	"pts": {"point", "points"}, "pp": {"page", "pages"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
 	"k": {"thousand", "thousand"}, "bn": {"billion", "billion"},
 }
 
 // per are units after a slash: km/h.
-var per = map[string]string{"h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
-	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month"}
+var per = map[string]string{"bbl": "barrel", "h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
+	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt"}
 
-// unitNames is an expression of all units, the longest first.
-var unitNames = func() string {
-	var names []string
-	for u := range units {
-		names = append(names, u)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
-	return strings.ReplaceAll(strings.Join(names, "|"), "µ", "[µμ]")
-}()
+// races are words before which 10k is a distance.
+var races = set("run race walk runner runners")
+
+// unitName matches what may be a unit; units has those that are.
+const unitName = `fl oz|N[·⋅]m|ft-lbs?|lb-ft|[A-Za-zµμΩ]{1,5}`
+
+// unitOf returns the names of a unit.
+func unitOf(name string) ([2]string, bool) {
+	u, ok := units[strings.ReplaceAll(name, "μ", "µ")]
+	return u, ok
+}
 
 // quantity is a number with its unit.
-var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)((?:sq|cu)\.?` + space + `?)?(` + unitNames + `)([²³]|\^[23])?(/(?:day|week|month|year|m[²³]|[A-Za-z]{1,3}))?([²³])?`
+var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` + space + `?|cu(?:\.` + space + `?|` + space + `))?(` + unitName + `)([²³]|\^[23])?(/(?:day|week|month|year|(?:[ck]?m|ft|in)[²³]|µL|[A-Za-z]{1,3}))?([²³])?`
 
 var measures = []pattern{
 	// a 1-in-5 chance, which is no inch
@@ -68,14 +73,27 @@ var measures = []pattern{
 		return join(minus(m[1]), decimal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
 	}},
 	// feet and inches: 5'10", 6' tall, a 12" ruler
-	{re(`(\d{1,2})['’′]\s?(\d{1,2}(?:\.\d+)?)(?:["”″]|'')`), func(m []string, s *scanner) []string {
-		return join(cardinal(m[1], s.accent), []string{s.named1(m[1], "foot", "feet")}, decimal(m[2], s.accent), []string{s.named1(m[2], "inch", "inches")})
+	{re(`(\d{1,2})['’′]\s?-?(\d{1,2}(?:\.\d+)?)([½¼¾⅛⅜⅝⅞]?)(?:["”″]|'')`), func(m []string, s *scanner) []string {
+		inches := decimal(m[2], s.accent)
+		if m[3] != "" {
+			n, d, _ := strings.Cut(vulgar[firstRune(m[3])], "/")
+			inches = fraction(m[2], n, d, s.accent)
+		}
+		return join(cardinal(m[1], s.accent), []string{s.named1(m[1], "foot", "feet")}, inches, []string{s.named1(m[2]+m[3], "inch", "inches")})
+	}},
+	// a 5'x7' rug
+	{re(`(\d{1,3})(['’′"″])\s?[x×]\s?(\d{1,3})['’′"″]`), func(m []string, s *scanner) []string {
+		name := []string{"feet"}
+		if m[2] == `"` || m[2] == "″" {
+			name = []string{"inches"}
+		}
+		return join(cardinal(m[1], s.accent), []string{"by"}, cardinal(m[3], s.accent), name)
 	}},
 	{re(`([1-9])['’](1[01]|\d)`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{one(m[1], "foot", "feet")}, cardinal(m[2], s.accent))
 	}},
 	{re(`(` + numeral + `)(['’′])`), func(m []string, s *scanner) []string {
-		if w := s.nextWord(); m[2] != "′" && !set("tall wide long high deep by x")[w] {
+		if w := s.nextWord(); m[2] != "′" && !set("tall wide long high deep by x")[w] && !(s.lastWord() == "by" && s.wordBack(2) == "feet") {
 			return nil
 		}
 		return append(decimal(m[1], s.accent), s.named1(m[1], "foot", "feet"))
@@ -91,6 +109,9 @@ var measures = []pattern{
 		return join(inPairs(m[1], s.accent), []string{"by"}, inPairs(m[2], s.accent))
 	}},
 	{re(`(` + numeral + `)\s?x\s?(` + numeral + `)(?:\s?x\s?(` + numeral + `))?`), func(m []string, s *scanner) []string {
+		if k, _ := power(s.text[s.matchEnd:]); k > 0 && m[3] == "" {
+			return join(decimal(m[1], s.accent), []string{"times"}, decimal(m[2], s.accent)) // 3 x 10^8
+		}
 		out := join(decimal(m[1], s.accent), []string{"by"}, decimal(m[2], s.accent))
 		if m[3] != "" {
 			out = join(out, []string{"by"}, decimal(m[3], s.accent))
@@ -98,16 +119,21 @@ var measures = []pattern{
 		return join(out, s.unitAfter(false))
 	}},
 	{re(`(` + numeral + `)[x×]`), func(m []string, s *scanner) []string {
-		if rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "); rest != "" && strings.Contains("+-−=^²³", string(firstRune(rest))) {
+		if rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+5)], " "); rest != "" && strings.Contains("+-−=^²³", string(firstRune(rest))) {
 			return nil // 2x + 1
 		}
-		return append(decimal(m[1], s.accent), "times")
+		return s.paidFor(append(decimal(m[1], s.accent), "times")) // 2x/day
 	}},
 	{re(`([-−])?(` + numeral + `)\s?([%‰])`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), decimal(m[2], s.accent), map[string][]string{"%": {"percent"}, "‰": {"per", "mille"}}[m[3]])
 	}},
 	// 3M users, 1.5M
-	{re(`(` + numeral + `)M`), func(m []string, s *scanner) []string { return append(decimal(m[1], s.accent), "million") }},
+	{re(`(` + numeral + `)M`), func(m []string, s *scanner) []string {
+		if m[1] == "3" && unicode.IsUpper(firstRune(s.nextWord())) {
+			return nil // 3M Company
+		}
+		return append(decimal(m[1], s.accent), "million")
+	}},
 	{re(`(\d{2,3})/(\d{2,3})\s?mmHg`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{"over"}, cardinal(m[2], s.accent), strings.Fields(units["mmHg"][1]))
 	}},
@@ -118,22 +144,31 @@ var measures = []pattern{
 		}
 		return out
 	}},
+	{re(`(\d{1,3})m\s?(\d{1,2})s`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{one(m[1], "minute", "minutes")}, cardinal(m[2], s.accent), []string{one(m[2], "second", "seconds")})
+	}},
+	{re(`(\d{1,3})d\s?(\d{1,2})h`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{one(m[1], "day", "days")}, cardinal(m[2], s.accent), []string{one(m[2], "hour", "hours")})
+	}},
 	{re(quantity + `(\.)`), measure},
 	{re(quantity + `()`), measure},
 }
 
-var unitBehind = lazy(`^ ?(` + unitNames + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
+var unitBehind = lazy(`^ ?(` + unitName + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
 
 // unitAfter reads the unit behind a fraction or a power, to which the match then
 // extends.
 func (s *scanner) unitAfter(single bool) []string {
 	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]
 	m := unitBehind().FindStringSubmatch(rest)
-	if m == nil || joins(firstRune(rest[len(m[0]):])) || len(m[1]) == 1 && m[2] == "" ||
+	if m == nil || joins(firstRune(rest[len(m[0]):])) || len(m[1]) == 1 && m[2] == "" && !strings.Contains("mghsL", m[1]) ||
 		m[1] == "in" && rest != m[0] && !strings.ContainsRune(".,;)", firstRune(rest[len(m[0]):])) {
 		return nil
 	}
-	name := units[strings.ReplaceAll(m[1], "μ", "µ")]
+	name, ok := unitOf(m[1])
+	if !ok {
+		return nil
+	}
 	out := name[1]
 	if single {
 		out = name[0]
@@ -155,22 +190,34 @@ var degrees = map[string]string{"C": "Celsius", "F": "Fahrenheit", "K": "Kelvin"
 // measure says a number with its unit. Groups: sign, number, what stands between,
 // square or cubic, unit, power, per, power of per, stop.
 func measure(m []string, s *scanner) []string {
-	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], strings.ReplaceAll(m[5], "μ", "µ"), m[6], m[7], m[8], m[9]
-	u := units[unit]
+	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8], m[9]
+	u, ok := unitOf(unit)
+	if !ok {
+		return nil
+	}
 	end := s.matchEnd - len(stop)
 	after := s.text[end:min(len(s.text), end+3)]
 	spaced := gap != "" && gap != "-"
 	bare := shape+power+slash == ""
 	// A letter on its own is a unit only right behind its number ("5 A grades"), but
 	// for those no sentence goes on with.
-	if bare && len(unit) == 1 && spaced && !strings.Contains("mghslVW", unit) {
+	if bare && len(unit) == 1 && spaced && !strings.Contains("mghslLVW", unit) {
 		return nil
 	}
 	if unit == "in" && spaced && bare && stop == "" && !set("foot feet")[s.lastWord()] && after != "" && !strings.ContainsAny(after[:1], ",);.:!?") {
 		return nil
 	}
-	if unit == "W" && spaced && strings.HasPrefix(after, ". ") {
+	if unit == "in" && gap == "-" && strings.HasPrefix(after, "-a") {
+		return nil // a 1-in-a-million chance
+	}
+	if unit == "W" && spaced && (strings.HasPrefix(after, ". ") || streetAhead().MatchString(strings.TrimPrefix(s.text[end:min(len(s.text), end+48)], " "))) {
 		return nil // 1200 W. Oak St.
+	}
+	if gap == "" && joins(s.before()) {
+		return nil // MP3s
+	}
+	if unit == "k" && races[s.nextWord()] || bare && len(unit) == 1 && s.labelled() {
+		return nil
 	}
 	if stop != "" {
 		// The stop of a shortened unit, unless the sentence ends.

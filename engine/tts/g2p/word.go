@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-var dottedLetters = lazy(`^(?:[A-Za-z]\.){2,12}|^(?:Ph|ph)\.[Dd]\.`)
+var dottedLetters = lazy(`^(?:[A-Za-z]\.){2,12}|^(?:Ph|ph)\.[Dd]\.|^(?:[BM]\.(?:Sc|Eng|Ed|Phil)|D\.(?:Phil|Sc)|Ed\.D)\.`)
 
 // word reads a run of letters with apostrophes and hyphens inside it.
 func (s *scanner) word(rest string) {
@@ -43,7 +43,15 @@ func (s *scanner) word(rest string) {
 	}
 	if n := s.numeral(clean, after); n != nil {
 		s.put(n, k)
+		s.numeralsTo()
 		return
+	}
+	if i := strings.IndexByte(w, '-'); i > 0 && clean == w && romanNumber(w[:i]) > 0 { // World War II-era, chapters IV-VI
+		if n := s.numeral(w[:i], rest[i:]); n != nil {
+			s.put(n, i)
+			s.numeralsTo()
+			return
+		}
 	}
 	if (strings.HasPrefix(after, "'") || strings.HasPrefix(after, "’")) && strings.HasSuffix(clean, "in") && len(clean) > 4 {
 		clean += "'" // runnin'
@@ -51,6 +59,12 @@ func (s *scanner) word(rest string) {
 	t := item{Token: Token{Text: clean, Kind: Word}}
 	if clean != w {
 		t.written = strings.ToLower(w)
+	}
+	if len(clean) == 2 && clean == strings.ToUpper(clean) && !s.capitals && len(after) > 1 && after[0] == '-' && isDigit(after[1]) {
+		t.spell = true // IL-6
+	}
+	if states[clean] && !s.capitals && s.afterComma() {
+		t.spell = true // Cupertino, CA
 	}
 	s.add(t, k)
 	s.operator(false)

@@ -14,6 +14,12 @@ func (s *scanner) abbreviated(rest, low string, k int) bool {
 		}
 	}
 	if after := rest[k:]; strings.HasPrefix(after, ".") {
+		if n := 1 + s.wordLen(after[1:]); n > 1 { // Sig.ra
+			if words := s.abbreviations[low+strings.ToLower(after[:n])]; words != "" {
+				s.put(strings.Fields(words), k+n)
+				return true
+			}
+		}
 		if words := s.abbreviations[low+"."]; words != "" {
 			k++
 			s.put(strings.Fields(words), k)

@@ -10,8 +10,14 @@ func frenchWords() *vocabulary {
 	return &vocabulary{
 		cardinal: frenchCardinal,
 		ordinal:  frenchOrdinal,
-		endings:  map[string]bool{"er": false, "ère": true, "re": true, "e": false, "è": false, "ème": false, "eme": false, "nd": false, "nde": true, "º": false, "°": false},
-		point:    "virgule", fraction: 3, to: "à", over: "sur", and: "et", of: "de", ofVowel: "d'",
+		endings:  frenchEndings,
+		rank: func(n int64, ending string) []string {
+			if n == 2 && strings.HasPrefix(ending, "nd") {
+				return []string{one(frenchEndings[ending], "seconde", "second")}
+			}
+			return frenchOrdinal(n, frenchEndings[ending])
+		},
+		point: "virgule", fraction: 3, to: "à", over: "sur", and: "et", of: "de", ofVowel: "d'",
 		halves: map[string]string{"1/2": "un demi", "1/3": "un tiers", "2/3": "deux tiers", "1/4": "un quart", "3/4": "trois quarts", "1/5": "un cinquième", "1/10": "un dixième"},
 		months: strings.Fields("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
 		date: func(v *vocabulary, d, m, y int64) []string {
@@ -117,6 +123,8 @@ func frenchCardinal(n int64, feminine bool) []string {
 	}
 	return append(out, frenchCardinal(rest, feminine)...)
 }
+
+var frenchEndings = map[string]bool{"er": false, "ère": true, "re": true, "e": false, "è": false, "ème": false, "eme": false, "nd": false, "nde": true, "º": false, "°": false}
 
 func frenchOrdinal(n int64, feminine bool) []string {
 	switch {

@@ -7,7 +7,8 @@ func spanishWords() *vocabulary {
 	return &vocabulary{
 		cardinal: spanishCardinal,
 		ordinal:  spanishOrdinal,
-		endings:  map[string]bool{"º": false, "°": false, "er": false, "ro": false, "do": false, "to": false, "mo": false, "vo": false, "no": false, "ª": true, "ra": true, "da": true, "ta": true, "ma": true, "va": true, "na": true},
+		endings:  spanishEndings,
+		rank:     spanishRank,
 		point:    "coma", fraction: 2, to: "a", over: "sobre", and: "y", cents: "con", of: "de",
 		halves:   map[string]string{"1/2": "un medio", "1/3": "un tercio", "2/3": "dos tercios", "1/4": "un cuarto", "3/4": "tres cuartos", "1/5": "un quinto", "1/10": "un décimo"},
 		months:   strings.Fields("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"),
@@ -115,6 +116,17 @@ var spanishRanks = [3][]string{
 	strings.Fields("- centésimo"),
 }
 
+var spanishEndings = map[string]bool{"º": false, "°": false, "er": false, "ro": false, "do": false, "to": false, "mo": false, "vo": false, "no": false, "ª": true, "ra": true, "da": true, "ta": true, "ma": true, "va": true, "na": true}
+
+// spanishRank says an ordinal with its ending: 3.er is tercer.
+func spanishRank(n int64, ending string) []string {
+	out := spanishOrdinal(n, spanishEndings[ending])
+	if last := len(out) - 1; ending == "er" && last >= 0 {
+		out[last] = strings.TrimSuffix(out[last], "o")
+	}
+	return out
+}
+
 func spanishOrdinal(n int64, feminine bool) []string {
 	var out []string
 	switch {
@@ -168,8 +180,10 @@ func one(is bool, singular, plural string) string {
 // spanishFeminine reports whether a noun behind a number is feminine by its ending.
 func spanishFeminine(w string) bool {
 	stem, ok := strings.CutSuffix(w, "as")
-	return (ok || strings.HasSuffix(w, "ciones") || strings.HasSuffix(w, "dades")) && !spanishMen[stem]
+	return (ok || strings.HasSuffix(w, "iones") && !spanishMen[w] || strings.HasSuffix(w, "dades") || spanishWomen[w]) && !spanishMen[stem]
 }
+
+var spanishWomen = set("mujeres veces noches clases calles partes tardes leyes flores luces voces paredes imágenes órdenes llaves nubes redes sangres fuentes mentes suertes claves series bases frases tesis crisis síntesis manos fotos motos radios")
 
 // spanishPlural reports whether a word behind a number is a noun, or an adjective of one, by its
 // ending.
@@ -179,4 +193,4 @@ func spanishPlural(w string) bool {
 
 var spanishSmallWords = set("pues tras unos unas entonces después además antes menos ellos ellas nosotros vosotros estos estas esos esas somos eres estamos hemos vamos")
 
-var spanishMen = set("dí map problem sistem tem program idiom poet planet clim especialist artist turist periodist policí diagram fantasm")
+var spanishMen = set("dí map problem sistem tem program idiom poet planet clim especialist artist turist periodist policí diagram fantasm millones billones trillones camiones aviones gorriones guiones escorpiones campeones")

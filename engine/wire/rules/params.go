@@ -2,8 +2,10 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -12,36 +14,64 @@ import (
 	"quern/engine/wire"
 )
 
-// plain are the keywords of an object that tagged arguments can keep to; the
-// others describe members together.
-var plain = []string{"type", "properties", "required", "additionalProperties", "description", "title", "default", "examples",
-	"$schema", "$id", "$comment", "$defs", "definitions", "strict"}
+// apart are the keywords of an object that arguments can keep to which are written one by one;
+// the others describe members together.
+var apart = []string{"type", "properties", "required", "additionalProperties"}
+
+// arguments are what a schema declares of those of one tool.
+type arguments struct {
+	schema     json.RawMessage
+	root       map[string]json.RawMessage
+	names      []string
+	properties []json.RawMessage
+	required   []string
+	types      func(name string) []string
+}
+
+// closed reports whether none but the declared may come.
+func (a *arguments) closed() bool {
+	return len(a.names) > 0 || string(a.root["additionalProperties"]) == "false"
+}
+
+// allTypes are those of JSON.
+var allTypes = []string{"string", "number", "boolean", "null", "object", "array"}
+
+// undeclared stands for the name of any argument that is not declared.
+const undeclared = " "
+
+// typesOf are those of an argument; "" is any that is not declared.
+func (a *arguments) typesOf(name string) []string {
+	if types := a.types(cmp.Or(name, undeclared)); len(types) > 0 {
+		return types
+	}
+	return allTypes
+}
 
 // params are the arguments one after another, in the order of the schema.
 func (m *maker) params(tool wire.Tool) (*grammar.Node, error) {
 	b := m.b
-	root, names, properties, required, err := m.declared(tool)
+	a, err := m.declared(tool)
 	if err != nil {
 		return nil, err
 	}
-	if strings.Count(string(m.f.Param), "«key»") > 1 && len(names) == 0 {
+	if strings.Count(string(m.f.Param), "«key»") > 1 && len(a.names) == 0 {
 		m.notes = append(m.notes, m.f.Name+" names an argument twice, so that "+tool.Name+" takes only declared ones")
 		return b.Seq(), nil
 	}
-	if len(names) == 0 && string(root["additionalProperties"]) != "false" {
-		any, err := m.param("", nil, nil, wire.Tool{})
+	if !a.closed() {
+		any, err := m.param("", a, a.root["additionalProperties"])
 		if err != nil {
 			return nil, err
 		}
 		return b.Repeat(any, 0, 64), nil
 	}
 	var parts []*grammar.Node
-	for i, name := range names {
-		n, err := m.param(name, root, properties[i], tool)
+	for i, name := range a.names {
+		n, err := m.param(name, a, a.properties[i])
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(required, name) {
+		if !slices.Contains(a.required, name) {
 			n = b.Opt(n)
 		}
 		parts = append(parts, n)
@@ -54,25 +84,29 @@ func (m *maker) params(tool wire.Tool) (*grammar.Node, error) {
 // what stands alone: words of Python, and strings between Gemma's quotes.
 func (m *maker) members(tool wire.Tool, open, is, end, sep string) (*grammar.Node, error) {
 	b := m.b
-	root, names, properties, required, err := m.declared(tool)
+	a, err := m.declared(tool)
 	if err != nil {
 		return nil, err
 	}
-	if len(names) == 0 && string(root["additionalProperties"]) != "false" {
-		value := schema.AddValue(b, m.name("any"))
+	if !a.closed() {
+		value, err := m.member("", a, a.root["additionalProperties"])
+		if err != nil {
+			return nil, err
+		}
 		one := b.Seq(b.Lexeme(anyKey), b.Literal(is), value)
 		return b.Seq(b.Literal(open), b.Opt(b.Seq(one, b.Repeat(b.Seq(b.Literal(sep), one), 0, 63))), b.Literal(end)), nil
 	}
 	// What may follow when none, and when some were written.
 	none, some := b.Seq(), b.Seq()
-	for i := len(names) - 1; i >= 0; i-- {
-		value, err := m.member(names[i], root, properties[i], tool)
+	for i := len(a.names) - 1; i >= 0; i-- {
+		name := a.names[i]
+		value, err := m.member(name, a, a.properties[i])
 		if err != nil {
 			return nil, err
 		}
-		one := b.Seq(b.Literal(names[i]), b.Literal(is), value)
+		one := b.Seq(b.Literal(name), b.Literal(is), value)
 		first, next := b.Seq(one, some), b.Seq(b.Literal(sep), one, some)
-		if slices.Contains(required, names[i]) {
+		if slices.Contains(a.required, name) {
 			none, some = first, next
 		} else {
 			none, some = b.Alt(none, first), b.Alt(some, next)
@@ -82,24 +116,25 @@ func (m *maker) members(tool wire.Tool, open, is, end, sep string) (*grammar.Nod
 }
 
 // member is the value of an argument between brackets.
-func (m *maker) member(name string, root map[string]json.RawMessage, property json.RawMessage, tool wire.Tool) (*grammar.Node, error) {
+func (m *maker) member(name string, a *arguments, property json.RawMessage) (*grammar.Node, error) {
 	b := m.b
-	types := tool.Types(name)
-	if len(types) == 0 {
-		types = []string{"string", "number", "boolean", "null", "object", "array"}
-	}
+	types := a.typesOf(name)
 	var ways []*grammar.Node
 	if i := slices.Index(types, "string"); m.f.Dialect == wire.Gemma && i >= 0 {
 		types = slices.Delete(slices.Clone(types), i, i+1)
 		quotes := m.f.Quotes
-		n, err := m.rawString(name, property, []wire.Element{{Text: quotes}})
+		n, _, err := m.rawString(name, a, property, []string{"string"}, []wire.Element{{Text: quotes}})
 		if err != nil {
 			return nil, err
 		}
-		ways = append(ways, b.Seq(m.text(quotes), n, m.text(quotes)))
+		if n != nil {
+			ways = append(ways, b.Seq(m.text(quotes), n, m.text(quotes)))
+		} else if len(types) == 0 {
+			return nil, m.unwritten(name)
+		}
 	}
 	if len(types) > 0 {
-		n, err := m.paramJSON(types, root, property)
+		n, err := m.paramJSON(name, a, property, types)
 		if err != nil {
 			return nil, err
 		}
@@ -120,37 +155,38 @@ func (m *maker) member(name string, root map[string]json.RawMessage, property js
 
 // declared are the arguments a schema declares. Keywords that describe them
 // together are refused.
-func (m *maker) declared(tool wire.Tool) (root map[string]json.RawMessage, names []string, properties []json.RawMessage, required []string, err error) {
+func (m *maker) declared(tool wire.Tool) (*arguments, error) {
+	a := &arguments{schema: tool.Parameters, types: tool.Types()}
 	if len(tool.Parameters) > 0 {
-		if err := json.Unmarshal(tool.Parameters, &root); err != nil {
-			return nil, nil, nil, nil, &schema.Error{Reason: "the parameters of " + tool.Name + " are no object: " + err.Error()}
+		if err := json.Unmarshal(tool.Parameters, &a.root); err != nil {
+			return nil, &schema.Error{Reason: "the parameters of " + tool.Name + " are no object: " + err.Error()}
 		}
 	}
-	for key := range root {
-		if !slices.Contains(plain, key) {
-			return nil, nil, nil, nil, &schema.Error{Pointer: "/" + key, Keyword: key, Reason: key + " of an object cannot be enforced in arguments as they are written by " + m.f.Name}
+	for key := range a.root {
+		if schema.Constrains(key) && !slices.Contains(apart, key) {
+			return nil, &schema.Error{Pointer: "/" + key, Keyword: key, Reason: key + " of an object cannot be enforced in arguments as they are written by " + m.f.Name}
 		}
 	}
-	_ = json.Unmarshal(root["required"], &required)
-	names, properties, err = ordered(root["properties"])
-	if err != nil {
-		return nil, nil, nil, nil, &schema.Error{Pointer: "/properties", Keyword: "properties", Reason: err.Error()}
+	_ = json.Unmarshal(a.root["required"], &a.required)
+	var err error
+	if a.names, a.properties, err = ordered(a.root["properties"]); err != nil {
+		return nil, &schema.Error{Pointer: "/properties", Keyword: "properties", Reason: err.Error()}
 	}
-	for _, name := range names {
-		if name == "" || !m.reads(name, "x") {
-			return nil, nil, nil, nil, &schema.Error{Pointer: pointer(name), Keyword: "properties", Reason: "the name of this argument cannot be written as one by " + m.f.Name}
+	for _, name := range a.names {
+		if name == "" || !m.reads(name, "x", "string") {
+			return nil, &schema.Error{Pointer: pointer(name), Keyword: "properties", Reason: "the name of this argument cannot be written as one by " + m.f.Name}
 		}
 	}
-	return root, names, properties, required, nil
+	return a, nil
 }
 
 // param is one argument; of any name if that is empty.
-func (m *maker) param(name string, root map[string]json.RawMessage, property json.RawMessage, tool wire.Tool) (*grammar.Node, error) {
+func (m *maker) param(name string, a *arguments, property json.RawMessage) (*grammar.Node, error) {
 	b := m.b
 	elements := m.f.Param.Elements()
-	types := tool.Types(name)
-	if len(types) == 0 {
-		types = []string{"string", "number", "boolean", "null", "object", "array"}
+	types := a.typesOf(name)
+	if m.f.Types[0] == "" && !m.f.Values.JSON && len(a.types(cmp.Or(name, undeclared))) == 0 {
+		types = []string{"string"} // what the schema says nothing of is read so
 	}
 	// One way of writing the argument for each thing a tag can say of it.
 	type way struct {
@@ -159,8 +195,6 @@ func (m *maker) param(name string, root map[string]json.RawMessage, property jso
 	}
 	var ways []way
 	switch words := m.f.Types; {
-	case words[0] == "" && slices.Contains(types, "string"):
-		ways = []way{{"", []string{"string"}}} // any text is one
 	case words[0] == "":
 		ways = []way{{"", types}}
 	default:
@@ -182,6 +216,7 @@ func (m *maker) param(name string, root map[string]json.RawMessage, property jso
 	var out []*grammar.Node
 	for _, w := range ways {
 		var parts []*grammar.Node
+		written := true
 		for i, e := range elements {
 			switch e.Kind {
 			case wire.Literal:
@@ -199,16 +234,23 @@ func (m *maker) param(name string, root map[string]json.RawMessage, property jso
 			case wire.Type:
 				parts = append(parts, b.Literal(w.tag))
 			case wire.Value:
-				n, err := m.paramValue(name, w.types, root, property, elements[i+1:])
+				n, err := m.paramValue(name, a, property, w.types, elements[i+1:])
 				if err != nil {
 					return nil, err
 				}
-				parts = append(parts, n)
+				if written = n != nil; written {
+					parts = append(parts, n)
+				}
 			default:
 				return nil, fmt.Errorf("%s: %w", m.f.Name, ErrUnsupported)
 			}
 		}
-		out = append(out, b.Seq(parts...))
+		if written {
+			out = append(out, b.Seq(parts...))
+		}
+	}
+	if out == nil {
+		return nil, m.unwritten(name)
 	}
 	return b.Alt(out...), nil
 }
@@ -217,62 +259,62 @@ func (m *maker) param(name string, root map[string]json.RawMessage, property jso
 var anyKey = grammar.Repeat(grammar.Chars(grammar.Runes(grammar.RuneRange{Lo: '0', Hi: '9'}, grammar.RuneRange{Lo: 'A', Hi: 'Z'},
 	grammar.RuneRange{Lo: 'a', Hi: 'z'}, grammar.RuneRange{Lo: '_', Hi: '_'}, grammar.RuneRange{Lo: '-', Hi: '-'})), 1, 64)
 
-// paramValue is a value of some types. Strings stand as they are, up to the
-// closing tag.
-func (m *maker) paramValue(name string, types []string, root map[string]json.RawMessage, property json.RawMessage, rest []wire.Element) (*grammar.Node, error) {
-	if types[0] == "string" {
-		return m.rawString(name, property, rest)
+// paramValue is a value of some types, nil if there is none. Strings stand as they are, up to
+// the closing tag; where any text is one, the others are texts too.
+func (m *maker) paramValue(name string, a *arguments, property json.RawMessage, types []string, rest []wire.Element) (*grammar.Node, error) {
+	i := slices.Index(types, "string")
+	if i < 0 {
+		return m.paramJSON(name, a, property, types)
 	}
-	return m.paramJSON(types, root, property)
+	text, free, err := m.rawString(name, a, property, types, rest)
+	if err != nil || free || len(types) == 1 {
+		return text, err
+	}
+	others, err := m.paramJSON(name, a, property, slices.Delete(slices.Clone(types), i, i+1))
+	if err != nil || text == nil {
+		return others, err
+	}
+	return m.b.Alt(text, others), nil
 }
 
 // paramJSON is a value of some types as JSON.
-func (m *maker) paramJSON(types []string, root map[string]json.RawMessage, property json.RawMessage) (*grammar.Node, error) {
-	if property == nil {
-		property = json.RawMessage("{}")
-	}
-	document := map[string]any{"allOf": []json.RawMessage{property}, "type": types}
-	for _, key := range []string{"$defs", "definitions", "$schema"} {
-		if root[key] != nil {
-			document[key] = root[key]
-		}
-	}
-	src, err := json.Marshal(document)
+func (m *maker) paramJSON(name string, a *arguments, property json.RawMessage, types []string) (*grammar.Node, error) {
+	src, err := m.document(name, a, property, types)
 	if err != nil {
 		return nil, err
 	}
 	return m.schema(src)
 }
 
-// rawString is a string as it stands there. Of what schemas demand of strings
-// only lists of values are kept to; the notes name the others.
-func (m *maker) rawString(name string, property json.RawMessage, rest []wire.Element) (*grammar.Node, error) {
-	var s map[string]json.RawMessage
-	_ = json.Unmarshal(property, &s)
-	var values []string
-	if json.Unmarshal(s["enum"], &values) == nil && len(values) > 0 {
-		return m.oneOf(name, "enum", values)
+// maxRead bounds the schemas that are read for the arguments of a request, in bytes: what an
+// argument refers to is read with it.
+const maxRead = 16 << 20
+
+// document is the schema of an argument that is of some types.
+func (m *maker) document(name string, a *arguments, property json.RawMessage, types []string) ([]byte, error) {
+	if property == nil {
+		property = json.RawMessage("{}")
 	}
-	var one string
-	if json.Unmarshal(s["const"], &one) == nil {
-		return m.oneOf(name, "const", []string{one})
+	of := map[string]any{"type": types}
+	if a.root["$schema"] != nil {
+		of["$schema"] = a.root["$schema"]
 	}
-	for _, key := range []string{"pattern", "minLength", "maxLength", "format"} {
-		if s[key] != nil {
-			m.notes = append(m.notes, fmt.Sprintf("%s of %s is not enforced: %s writes strings as they are", key, name, m.f.Name))
+	if bytes.Contains(property, []byte(`"$ref"`)) {
+		// All of the tool's schema, under a name of its own, so that # is that schema.
+		whole := a.schema
+		if a.root["$id"] == nil {
+			whole = append([]byte(`{"$id":"quern:tool","id":"quern:tool",`), a.schema[bytes.IndexByte(a.schema, '{')+1:]...)
 		}
+		ref := url.URL{Fragment: "/$defs/tool" + pointer(name)}
+		of["$defs"], of["allOf"] = map[string]json.RawMessage{"tool": whole}, []any{map[string]string{"$ref": ref.String()}}
+	} else {
+		of["allOf"] = []json.RawMessage{property}
 	}
-	end := ""
-	for _, e := range rest {
-		if e.Kind == wire.Key {
-			end += name
-		}
-		end += e.Text
+	src, err := json.Marshal(of)
+	if m.read += len(src); err == nil && m.read > maxRead {
+		err = &schema.Error{Pointer: pointer(name), Keyword: "$ref", Reason: fmt.Sprintf("the arguments and what they refer to have more than %d bytes, where each is read with all of that; refer to less", maxRead)}
 	}
-	if end = strings.Trim(end, " \n"); end == "" || m.hasToken(end) {
-		return m.b.Text(), nil
-	}
-	return m.b.Text(end), nil
+	return src, err
 }
 
 // ordered are the members of an object in its order.

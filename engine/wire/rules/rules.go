@@ -80,6 +80,7 @@ type maker struct {
 	o     Options
 	notes []string
 	count int           // of names
+	read  int           // bytes of schemas of single arguments
 	call  *grammar.Node // one of any tool, with its marker
 
 	syntax *wire.Syntax // without special tokens; nil until it is asked for
@@ -234,6 +235,9 @@ func (m *maker) any(p wire.Pattern) (*grammar.Node, error) {
 func (m *maker) each(call func(wire.Tool) (*grammar.Node, error)) (*grammar.Node, error) {
 	var each []*grammar.Node
 	for i, tool := range m.o.Tools {
+		if !m.readsName(tool.Name) {
+			return nil, &ToolError{i, &schema.Error{Reason: fmt.Sprintf("%q means something else where %s writes the names of tools; give the tool another name", tool.Name, m.f.Name)}}
+		}
 		n, err := call(tool)
 		if err != nil {
 			return nil, &ToolError{i, err}

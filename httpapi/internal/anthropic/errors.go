@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"quern/httpapi/internal/fault"
+	"quern/httpapi/internal/reqlog"
 	"quern/httpapi/internal/stream"
 )
 
@@ -35,6 +36,7 @@ type failure struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
 	} `json:"error"`
+	RequestID string `json:"request_id,omitempty"` // "" in a stream, whose header has said it
 }
 
 func newFailure(e *fault.Error) failure {
@@ -44,7 +46,11 @@ func newFailure(e *fault.Error) failure {
 }
 
 // Fail is a failure as the dialect's clients read it.
-func Fail(e *fault.Error, _ *http.Request) (status int, body any) { return e.Status, newFailure(e) }
+func Fail(e *fault.Error, r *http.Request) (status int, body any) {
+	f := newFailure(e)
+	f.RequestID = reqlog.Of(r.Context())
+	return e.Status, f
+}
 
 // failed tells of a failure in a stream.
 func failed(s *stream.Writer, e *fault.Error) error { return s.Named("error", newFailure(e)) }

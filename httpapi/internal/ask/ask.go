@@ -54,5 +54,5 @@ func (r *Chat) Turn(ctx context.Context, a *server.API, c *server.Call) (turn.Re
 	}
 	d := c.Lease.Defaults()
 	at := func(int) engine.GenerateRequest { return r.Request(d, a.Options.DefaultMaxTokens) }
-	return turn.Request{Prompts: 1, Sequences: max(r.Sampling.N, 1), At: at}, nil
+	return turn.Request{Prompts: 1, Sequences: max(r.Sampling.N, 1), At: at, Warn: c.Warn}, nil
 }

@@ -66,7 +66,7 @@ func (t *Tools) Add(f *body.Object, schema string, raw []byte) {
 		name.Invalid("is the name of another tool: %q", text)
 	}
 	t.names = append(t.names, text)
-	t.List = append(t.List, chat.Tool{Raw: bytes.Clone(raw)})
+	t.List = append(t.List, chat.Tool{Raw: bytes.Clone(raw), Param: f.Path() + "." + schema})
 }
 
 // Function spells a tool as chats do whose members are not in an object of their own. Names

@@ -89,10 +89,11 @@ func readContent(o *body.Object, m *chat.Message) {
 				m.Parts = append(m.Parts, readPart(p, m.Role))
 			}
 		}
-		if m.Parts == nil && len(m.ToolCalls) == 0 {
+		// A tool may have nothing to say.
+		if m.Parts == nil && len(m.ToolCalls) == 0 && m.Role != chat.RoleTool {
 			v.Invalid("must have at least one part")
 		}
-		m.NoContent = m.Parts == nil
+		m.NoContent = m.Parts == nil && m.Role == chat.RoleAssistant
 	default:
 		v.Wrong("a string or an array of parts")
 	}

@@ -167,7 +167,7 @@ func (a *api) make(ctx context.Context, c *server.Call, r *request, e *entry, p 
 			return err
 		}
 	}
-	t := r.start(ctx, a, l, p)
+	t := r.start(ctx, a, l, p, nil) // its answer was given
 	defer t.Close()
 	defer func() { // also of what was cut short
 		now := t.SoFar()

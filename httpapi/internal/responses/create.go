@@ -44,7 +44,7 @@ func (a *api) create(c *server.Call, o *body.Object) error {
 			return err == nil
 		}
 	}
-	t := r.start(ctx, a, c.Lease, p)
+	t := r.start(ctx, a, c.Lease, p, c.Warn)
 	defer t.Close()
 	defer func() { // also of what was cut short
 		now := t.SoFar()
@@ -68,11 +68,11 @@ func (a *api) create(c *server.Call, o *body.Object) error {
 // done ends streams, as Open Responses has it; OpenAI's clients do not mind.
 var done = []byte("data: [DONE]\n\n")
 
-// start has a model answer the request.
-func (r *request) start(ctx context.Context, a *api, l engine.Lease, p *reply) *turn.Turn {
+// start has a model answer the request. warn may be nil.
+func (r *request) start(ctx context.Context, a *api, l engine.Lease, p *reply, warn func(string)) *turn.Turn {
 	q := r.Request(l.Defaults(), a.Options.DefaultMaxTokens)
 	p.object.drawn(&q)
-	t := turn.Start(ctx, a.Metrics, l, turn.Request{Prompts: 1, Sequences: 1, At: func(int) engine.GenerateRequest { return q }})
+	t := turn.Start(ctx, a.Metrics, l, turn.Request{Prompts: 1, Sequences: 1, At: func(int) engine.GenerateRequest { return q }, Warn: warn})
 	p.tally = &t.Tally
 	return t
 }

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"slices"
 	"strings"
 
 	"quern/engine"
@@ -25,7 +26,8 @@ type reply struct {
 	number int   // of the next event
 	open   *item // under way; nil between items
 	text   strings.Builder
-	reason string // why the turn ended
+	early  []ask.Logprob // of words that did not come yet
+	reason string        // why the turn ended
 }
 
 func newReply(r *request) *reply {
@@ -102,15 +104,18 @@ func (r *reply) into(kind string) error {
 	return r.begin(it)
 }
 
-// say adds words.
+// say adds words. Of tokens that are none no log-probability is told; those that come before
+// their words wait for them.
 func (r *reply) say(ev turn.Event) error {
-	var probs []ask.Logprob
 	if r.logprobs {
-		probs = ask.Logprobs(ev.Logprobs, r.top)
+		words := slices.DeleteFunc(slices.Clone(ev.Logprobs), func(l engine.Logprob) bool { return l.Aside })
+		r.early = append(r.early, ask.Logprobs(words, r.top)...)
 	}
-	if ev.Text == "" && len(probs) == 0 {
+	if ev.Text == "" {
 		return nil
 	}
+	probs := r.early
+	r.early = nil
 	if err := r.into(itemMessage); err != nil {
 		return err
 	}
@@ -134,7 +139,7 @@ func (r *reply) think(text string) error {
 
 // begin ends the item under way and begins another.
 func (r *reply) begin(it *item) error {
-	if err := r.close(completed); err != nil {
+	if err := r.leaveOff(completed); err != nil {
 		return err
 	}
 	r.open = it
@@ -160,6 +165,14 @@ func (r *reply) part() any {
 		return r.open.parts[0].spell()
 	}
 	return textPart{"reasoning_text", r.open.text}
+}
+
+// leaveOff ends the item under way with a status. A call has ended before, if it is whole.
+func (r *reply) leaveOff(status string) error {
+	if r.open != nil && r.open.kind == itemCall {
+		status = incomplete
+	}
+	return r.close(status)
 }
 
 // close ends the item under way, if there is one, with a status.
@@ -209,16 +222,12 @@ func (r *reply) End() error {
 	if r.reason == engine.ReasonLength {
 		status = incomplete
 	}
-	itemStatus := status
 	if r.open == nil && len(r.object.Output) == 0 && status == completed {
 		if err := r.into(itemMessage); err != nil { // it said nothing
 			return err
 		}
 	}
-	if r.open != nil && r.open.kind == itemCall {
-		itemStatus = incomplete // it has no end
-	}
-	if err := r.close(itemStatus); err != nil {
+	if err := r.leaveOff(status); err != nil {
 		return err
 	}
 	if status == incomplete {

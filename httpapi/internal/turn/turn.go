@@ -50,6 +50,7 @@ type Turn struct {
 	begin     time.Time
 	m         *metrics.Metrics
 	model     string
+	warn      func(string) // nil where nobody hears
 }
 
 // A Request is what a turn asks: the same number of sequences for each prompt. At is
@@ -59,6 +60,7 @@ type Request struct {
 	Prompts   int
 	Sequences int
 	At        func(prompt int) engine.GenerateRequest
+	Warn      func(text string) // hears what of the request is not kept to; may be nil
 }
 
 // Start begins to answer r. The caller must call Close, which ends the work and waits.
@@ -66,7 +68,7 @@ func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *
 	work, cancel := context.WithCancel(ctx)
 	g := &Turn{
 		cancel: cancel, items: make(chan Event, 1), begin: time.Now(), m: m, model: cmp.Or(l.Info().Base, l.Info().ID),
-		prompts: r.Prompts, sequences: r.Sequences, unfinish: r.Prompts * r.Sequences,
+		prompts: r.Prompts, sequences: r.Sequences, unfinish: r.Prompts * r.Sequences, warn: r.Warn,
 	}
 	next := make(chan int, r.Prompts)
 	for i := range r.Prompts {
@@ -158,10 +160,17 @@ func (g *Turn) Close() {
 	}
 }
 
-// count feeds the tally and the metrics with an event.
+// count feeds the tally and the metrics with an event, and warns of what it notes: nothing was
+// answered before.
 func (g *Turn) count(ev Event) {
 	g.Tally.add(ev)
 	switch ev.Type {
+	case engine.Admitted:
+		for _, n := range ev.Notes {
+			if g.warn != nil {
+				g.warn("tools: " + n)
+			}
+		}
 	case engine.Finish:
 		g.unfinish--
 		g.m.Finished(g.model, ev.Reason)

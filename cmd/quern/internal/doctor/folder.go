@@ -68,6 +68,7 @@ func speed(dir string, free uint64, known bool) (written, read float64, err erro
 	if err != nil {
 		return 0, 0, err
 	}
+	os.Remove(f.Name()) // so that nothing is left when this is interrupted; Windows removes no open file
 	defer os.Remove(f.Name())
 	defer f.Close()
 	block := make([]byte, 1<<20)

@@ -25,6 +25,19 @@ type Client struct {
 	HTTP *http.Client
 }
 
+// Address is the Base that people mean by s: http where it says nothing else, and the same with
+// OpenAI's /v1 behind it.
+func Address(s string) (base string, err error) {
+	if !strings.Contains(s, "://") {
+		s = "http://" + s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("%q is no address such as http://127.0.0.1:8080", s)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(s, "/"), "/v1"), nil
+}
+
 // An Error is what the server says.
 type Error struct {
 	Status  int
@@ -47,7 +60,10 @@ func (c *Client) call(ctx context.Context, method, path, kind string, body io.Re
 	}
 	resp, err := c.HTTP.Do(r)
 	if err != nil {
-		return err
+		if u := (*url.Error)(nil); errors.As(err, &u) {
+			err = u.Err // what was asked for is not what is wrong
+		}
+		return fmt.Errorf("the server at %s: %w", c.Base, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusMultipleChoices {

@@ -167,7 +167,8 @@ func title(section string) string {
 func Help(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `Every setting: its key in the configuration file, its flag with the commands that have it,
-and its variable. A key of models[] may stand in model_defaults too, where its flag sets it.
+and its variable. A key of models[] may stand in model_defaults too; its flag holds for every
+model, whatever its entry says.
 
 %s
 %s

@@ -72,6 +72,16 @@ func AddFlags(cmd *cobra.Command) {
 	}
 }
 
+// Given are the flags of settings that cmd was called with.
+func Given(cmd *cobra.Command) (names []string) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Annotations[settingAnnotation] != nil {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
 // Loaded is the outcome of reading the settings.
 type Loaded struct {
 	Settings
@@ -130,7 +140,6 @@ func Load(cmd *cobra.Command, environ []string) (*Loaded, error) {
 		}
 		return nil, err
 	}
-	kernels.RoundFloats(out.RoundFloats)
 	out.Warnings = strangers(list, environ)
 	if n := runtime.NumCPU(); out.Threads > n {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("threads is %d, and this machine has %d processors: more threads than those only wait for each other", out.Threads, n))
@@ -144,8 +153,20 @@ func (r *row) apply(s *Settings, values []string) error {
 	switch {
 	case r.set != nil:
 		return r.set(s, values)
-	case r.key != "":
-		return r.put(field(s, r.key), values[0])
+	case r.key == "":
+		return nil
+	}
+	v := field(s, r.key)
+	if err := r.put(v, values[0]); err != nil {
+		return err
+	}
+	if key, ok := strings.CutPrefix(r.key, ofModels); ok {
+		for i := range s.Models {
+			// Entries that say nothing take what model_defaults say.
+			if own := below(reflect.ValueOf(&s.Models[i]).Elem(), key); !own.IsZero() {
+				own.Set(v)
+			}
+		}
 	}
 	return nil
 }

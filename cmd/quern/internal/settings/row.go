@@ -17,7 +17,8 @@ import (
 // A row is one setting: a key of the configuration, a flag or a variable, or several of
 // these that mean the same.
 //
-// A key that begins with models[] may stand in model_defaults too, where its flag sets it.
+// A key that begins with models[] may stand in model_defaults too; its flag holds for every
+// model, whatever its entry says.
 type row struct {
 	key   string   // as in the file, with dots
 	flag  string   // without "--"
@@ -142,7 +143,7 @@ func (r *row) check(v reflect.Value, dir string) error {
 			return nil
 		}
 		var err error
-		if text, err = below(dir, text); err != nil {
+		if text, err = fileBelow(dir, text); err != nil {
 			return err
 		}
 	}
@@ -156,8 +157,8 @@ func (r *row) check(v reflect.Value, dir string) error {
 	return nil
 }
 
-// below is the file called name in a configuration that lies in dir.
-func below(dir, name string) (string, error) {
+// fileBelow is the file called name in a configuration that lies in dir.
+func fileBelow(dir, name string) (string, error) {
 	if dir == "" || IsHub(name) {
 		return name, nil
 	}
@@ -221,11 +222,20 @@ func (r *row) kind() reflect.Kind {
 	return reflect.Invalid
 }
 
+// ofModels begins the keys of a model.
+const ofModels = "models[]."
+
 // field is the field of s that key names. Of models' keys it is the one in
 // model_defaults.
 func field(s *Settings, key string) reflect.Value {
-	v := reflect.ValueOf(s).Elem()
-	key = strings.Replace(key, "models[].", "model_defaults.", 1)
+	if name, ok := strings.CutPrefix(key, ofModels); ok {
+		key = "model_defaults." + name
+	}
+	return below(reflect.ValueOf(s).Elem(), key)
+}
+
+// below is the field of the struct v that key names.
+func below(v reflect.Value, key string) reflect.Value {
 	for name := range strings.SplitSeq(key, ".") {
 		v = v.Field(fields(v.Type())[name]) // typeOf asks whether there is one
 	}

@@ -308,23 +308,24 @@ func (k *authKey) resolve(env func(string) (string, bool)) error {
 		k.SHA256 = strings.ToLower(k.SHA256)
 		return nil
 	}
-	secret := k.Key
+	secret, from := k.Key, "it"
 	switch {
 	case k.File != "":
 		b, err := os.ReadFile(k.File)
 		if err != nil {
 			return fmt.Errorf("key %q: %w", k.Name, err)
 		}
-		secret = strings.TrimSpace(string(b))
-		if secret == "" {
-			return fmt.Errorf("key %q: %s is empty", k.Name, k.File)
-		}
+		secret, from = string(b), k.File
 	case k.Env != "":
 		v, _ := env(k.Env)
 		if v == "" {
 			return fmt.Errorf("key %q: the environment variable %s is not set", k.Name, k.Env)
 		}
-		secret = v
+		secret, from = v, k.Env
+	}
+	// Files and variables often end with a line break, which no header can carry.
+	if secret = strings.TrimSpace(secret); secret == "" {
+		return fmt.Errorf("key %q: %s is empty", k.Name, from)
 	}
 	sum := sha256.Sum256([]byte(secret))
 	k.Key, k.File, k.Env, k.SHA256 = "", "", "", hex.EncodeToString(sum[:])

@@ -69,6 +69,7 @@ func TestPrecedence(t *testing.T) {
 		{"flag over default", "", nil, []string{"-l", ":3"}, func(s *Settings) any { return s.Listen }, ":3"},
 		{"empty env is unset", "listen: :1", []string{"QUERN_LISTEN="}, nil, func(s *Settings) any { return s.Listen }, ":1"},
 		{"empty file", "\n# nothing\n", nil, nil, func(s *Settings) any { return s.Listen }, "127.0.0.1:8080"},
+		{"byte order mark", "\ufefflisten: :1\r\n", nil, nil, func(s *Settings) any { return s.Listen }, ":1"},
 		{"empty key keeps the default", "listen:\n", nil, nil, func(s *Settings) any { return s.Listen }, "127.0.0.1:8080"},
 		{"threads", "threads: 1", []string{"QUERN_THREADS=2"}, []string{"--threads=3"},
 			func(s *Settings) any { return s.Threads }, 3},
@@ -84,6 +85,9 @@ func TestPrecedence(t *testing.T) {
 		{"no-auth=false", "auth: none", nil, []string{"--no-auth=false"},
 			func(s *Settings) any { return s.Auth }, auth{None: true}},
 		{"key of the environment beside the file's", "auth: [{name: n, key: k}]", []string{"QUERN_API_KEY=s"}, nil,
+			func(s *Settings) any { return s.Auth },
+			auth{Keys: []authKey{{Name: "n", SHA256: hash("k")}, {Name: "QUERN_API_KEY", SHA256: hash("s")}}}},
+		{"line breaks behind keys", "auth: [{name: n, key_env: K}]", []string{"QUERN_API_KEY=s\n", "K= k\r\n"}, nil,
 			func(s *Settings) any { return s.Auth },
 			auth{Keys: []authKey{{Name: "n", SHA256: hash("k")}, {Name: "QUERN_API_KEY", SHA256: hash("s")}}}},
 		{"key of the environment over none", "auth: none", []string{"QUERN_API_KEY=s"}, nil,
@@ -105,10 +109,20 @@ func TestPrecedence(t *testing.T) {
 		{"model defaults", "model_defaults: {slots: 2, queue: 7}", nil, []string{"--slots=4", "--cache-type=q8_0", "--context-length=99"},
 			func(s *Settings) any { return s.ModelDefaults },
 			Model{Slots: 4, Queue: 7, CacheType: "q8_0", ContextLength: 99}},
-		{"cache type of GPUs", "models: [{name: m, path: /m.gguf, cache_type: FP8}]", nil, []string{"--cache-type=bf16"},
+		{"cache type of GPUs", "models: [{name: m, path: /m.gguf, cache_type: FP8}]\nmodel_defaults: {cache_type: BF16}", nil, nil,
 			func(s *Settings) any {
 				return []quant.Type{cacheTypes[s.Models[0].CacheType], cacheTypes[s.ModelDefaults.CacheType]}
 			}, []quant.Type{quant.F8_E4M3, quant.BF16}},
+		{"flags over entries of models", "models: [{name: m, path: /m.gguf, slots: 3, context_length: 4096}, {name: n, path: /n.gguf}]", nil,
+			[]string{"--context-length=512", "--cache-type=q8_0"},
+			func(s *Settings) any {
+				return []Model{s.Models[0], s.ModelDefaults, {Slots: s.Models[1].ContextLength}}
+			},
+			[]Model{{Name: "m", Path: "/m.gguf", Slots: 3, ContextLength: 512}, {ContextLength: 512, CacheType: "q8_0"}, {}}},
+		{"flags over part of an entry", "models: [{name: m, path: /m.gguf, draft: a, speculation: draft, draft_tokens: 3}]", nil, []string{"--draft=b"},
+			func(s *Settings) any { return s.Models }, []Model{{Name: "m", Path: "/m.gguf", Draft: "b", Speculation: "draft", DraftTokens: 3}}},
+		{"flags over the entry a flag names", "models: [{name: m, path: /m.gguf, context_length: 4096}]", nil, []string{"--context-length=512", "--model", "m"},
+			func(s *Settings) any { return s.Models }, []Model{{Name: "m", Path: "/m.gguf", ContextLength: 512, Preload: true}}},
 		{"times", "request_timeout: 0\nkeep_alive: never\nrequest_timeout_overrides: {/v1/embeddings: 2m}", nil, nil,
 			func(s *Settings) any {
 				return []any{s.RequestTimeout, s.KeepAlive, s.RequestOverrides["/v1/embeddings"].String()}
@@ -205,6 +219,7 @@ func TestBadSettings(t *testing.T) {
 		{"key without key", "auth: [{name: k}]", nil, nil, []string{"exactly one of key, key_file, key_env and sha256"}},
 		{"key and file", "auth: [{name: k, key: a, key_file: b}]", nil, nil, []string{"exactly one"}},
 		{"unset variable", "auth: [{name: k, key_env: NOT_SET}]", nil, nil, []string{"NOT_SET is not set"}},
+		{"empty variable", "", []string{"QUERN_API_KEY= "}, nil, []string{`key "QUERN_API_KEY": it is empty`}},
 		{"no key file", "auth: [{name: k, key_file: nowhere}]", nil, nil, []string{`auth[0]: key "k"`, "nowhere"}},
 		{"bad hash", "auth: [{name: k, sha256: abc}]", nil, nil, []string{"64 hexadecimal digits"}},
 		{"same name twice", "auth: [{name: k, key: a}, {name: k, key: b}]", nil, nil, []string{`auth[1]: a second key named "k"`}},

@@ -49,7 +49,7 @@ func table() []row {
 		{env: "XDG_CONFIG_HOME", section: General, help: "the user's configuration folder on Linux", unset: "~/.config"},
 
 		{key: "listen", flag: "listen", short: "l", env: "QUERN_LISTEN", section: Server, commands: "serve",
-			help: "`address` to serve on; port 0 takes a free one", def: "127.0.0.1:8080", parse: address},
+			help: "`address` to serve on; port 0 takes a free one, and unix:/PATH is a socket for programs of this machine that may open the file", def: "127.0.0.1:8080", parse: listenAddress},
 		{key: "auth", section: Server, live: true,
 			help: "none, or keys of the API, each with one of key, key_file, key_env and sha256; an address other machines can reach needs keys or none"},
 		{key: "auth[].name", section: Server, help: "what logs and metrics show", example: "example"},
@@ -106,6 +106,7 @@ func table() []row {
 			help: "collector that spans of requests are sent to as OpenTelemetry has it, OTLP over HTTP; /v1/traces is added to an address without a path", unset: "none"},
 		{key: "traces.sample", section: Server, in: between(0, 1), def: float32(1), help: "share of requests that are traced, of those without a traceparent that says it"},
 		{key: "traces.service", env: "OTEL_SERVICE_NAME", section: Server, commands: "serve", def: "quern", help: "what traces call this server"},
+		{env: "NOTIFY_SOCKET", section: Server, help: "socket of a service manager, as systemd sets it, that is told when the server is ready and when it ends", unset: "none"},
 		{key: "page", section: Server, def: true, help: "serve the page people use at /; what it does goes through the API and its keys"},
 
 		{flag: "model", short: "m", section: Models, commands: "serve batch", many: true,
@@ -225,7 +226,7 @@ func table() []row {
 		{key: "gpu_layers", flag: "gpu-layers", section: Compute, commands: "serve batch run bench", in: from(-1), unit: "layers", def: -1,
 			help: "how many layers of a text model, the last ones, run on the GPU, a `number`; -1 is all"},
 		{key: "repack", flag: "repack", section: Compute, commands: "serve batch run bench", def: true,
-			help: "copy weights that the processor multiplies faster in another order than the file's: with AVX-512 all of two to five bits but MXFP4, experts' too. Loading takes longer, by half a second for a gigabyte; the memory is the same, but of the process and not of the file"},
+			help: "copy weights that the processor multiplies faster in another order than the file's: with AVX-512 all of two to eight bits but MXFP4, experts' too. Loading takes longer, by half a second for a gigabyte; the memory is the same, but of the process and not of the file"},
 		{key: "round_floats", flag: "round-floats", section: Compute, commands: "serve batch run bench", def: false,
 			help: "multiply weights of F16 and BF16 as bf16 numbers where that is faster: AVX-512 with AVX512_BF16, but not AMX. Prompts go about 1.6 times as fast; each factor is rounded by up to 2⁻⁹"},
 		{key: "memory_limit", flag: "memory-limit", section: Compute, commands: "serve batch run say transcribe", def: Size(0),
@@ -297,6 +298,20 @@ func optionalAddress(s string) (string, error) {
 		return "", nil
 	}
 	return address(s)
+}
+
+// Unix begins addresses that are sockets of this machine.
+const Unix = "unix:"
+
+func listenAddress(s string) (string, error) {
+	path, ok := strings.CutPrefix(s, Unix)
+	if !ok {
+		return address(s)
+	}
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("%q: write %s and the whole path of the socket, as %s/run/quern.sock", s, Unix, Unix)
+	}
+	return s, nil
 }
 
 func address(s string) (string, error) {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -29,7 +30,7 @@ type scalar interface{ parse(string) error }
 // written twice, a number where text belongs and a second document are errors,
 // because each of them would otherwise silently change what a server does.
 func decodeYAML(file string, data []byte, dst *Settings) error {
-	doc, err := parser.ParseBytes(data, 0)
+	doc, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\ufeff")), 0) // which editors of Windows begin files with
 	if err != nil {
 		var ye yaml.Error
 		if errors.As(err, &ye) && ye.GetToken() != nil {

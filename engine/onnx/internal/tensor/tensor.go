@@ -5,6 +5,7 @@ package tensor
 import (
 	"cmp"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"quern/formats/onnx"
@@ -310,13 +311,14 @@ func Bytes(t *Tensor) []byte {
 	return b
 }
 
-// Rescue turns what an operator panicked with into an error.
+// Rescue turns what an operator panicked with into an error. Operators check what graphs give them:
+// a panic that is no failure is a fault of theirs, and no graph is blamed for it.
 func Rescue(err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case failure:
 		*err = p.error
 	default:
-		*err = fmt.Errorf("%w: %v", onnx.ErrFormat, p)
+		*err = fmt.Errorf("a fault of quern's own, please report it: %v\n%s", p, debug.Stack())
 	}
 }

@@ -1,0 +1,27 @@
+// Package notify tells a service manager how the program is, as systemd's sd_notify(3) has it.
+package notify
+
+import "net"
+
+// What a service manager is told.
+const (
+	Ready    = "READY=1"
+	Stopping = "STOPPING=1"
+)
+
+// Send tells the manager that listens on socket, the value of NOTIFY_SOCKET: a path, or a name
+// behind an @. Without one nobody wants to know.
+func Send(socket, state string) error {
+	if socket == "" {
+		return nil
+	}
+	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		return err
+	}
+	_, err = c.Write([]byte(state))
+	if bad := c.Close(); err == nil {
+		err = bad
+	}
+	return err
+}
