@@ -9,13 +9,12 @@ type interleaved32 struct {
 }
 
 // dot writes, for each row, Σ d·dx·(Σ w·x - add·Σx), or Σ dx·(d·Σ w·x + m·Σx), over its blocks, rounded in Go's order,
-// eight blocks a step, which share a group of activations, and then single ones.
+// block by block; for one activation row eight at once as long as there are so many.
 func (k interleaved32) dot() {
 	a := k.a
 	k.begin(k.name, 5)
 	a.use(
-		"singles", "R14", // blocks that are no step of eight
-		"quants", "R15", "quants4", "AX", // of activations, while acts has their scales
+		"scales", "R14", "scales4", "R15", // of activations, of this block
 		"mask", "Z0", // 0x0f in every byte, 0x80 for whole bytes
 		"w0", "Z1", "w1", "Z2", // 64 weights each
 		"t0", "Z3", "t1", "Z4",
@@ -53,52 +52,66 @@ func (k interleaved32) dot() {
 	if k.table != nil {
 		a.f("VMOVDQU64 %s, {table}", sym(k.unsigned(a), 0))
 	}
-	a.f("MOVQ {blocks}, {singles}")
-	a.f("ANDQ $7, {singles}")
-	a.f("SHRQ $3, {blocks}")
+	if k.batch == 1 { // eight blocks are a step, which share a group of activations
+		a.use("singles", "AX", "group", "R9") // blocks that are no step of eight
+		a.f("MOVQ {blocks}, {singles}")
+		a.f("ANDQ $7, {singles}")
+		a.f("SHRQ $3, {blocks}")
+	} else {
+		a.use("group", "AX")
+	}
 	a.l("row")
 	k.start()
 	a.f("MOVQ {blocks}, {left}")
-	a.f("TESTQ {left}, {left}")
-	a.f("JZ single")
-	a.l("block")
-	prefetch(a, 2048, 16*8*k.bytes)
-	for b := range 8 {
-		k.block(16*k.bytes*b, 4*b, func(r, i int) string { return xmem(r, 32*b+i) })
+	if k.batch == 1 {
+		a.f("TESTQ {left}, {left}")
+		a.f("JZ single")
+		a.l("block")
+		prefetch(a, 2048, 16*8*k.bytes)
+		for b := range 8 {
+			k.block(16*k.bytes*b, func(r, disp int) string { return xmem(r, 256+4*b+disp) }, func(r, i int) string { return xmem(r, 32*b+i) })
+		}
+		k.next(16*8*k.bytes, 320)
+		a.f("JNZ block")
+		a.l("single")
+		a.f("MOVQ {singles}, {left}")
+		a.f("TESTQ {left}, {left}")
+		a.f("JZ done")
 	}
-	k.next(16*8*k.bytes, 320)
-	a.f("JNZ block")
-	a.l("single")
-	a.f("MOVQ {singles}, {left}")
-	a.f("TESTQ {left}, {left}")
-	a.f("JZ done")
-	a.f("MOVQ {acts}, {quants}") // quants advance by 32, scales by 4
+	a.f("LEAQ 256({acts}), {scales}")
 	if k.batch > 4 {
-		a.f("LEAQ ({quants})({xStride}*4), {quants4}")
+		a.f("LEAQ 256({acts4}), {scales4}")
 	}
+	a.f("MOVL $8, {group}") // blocks that are left of a group of activations
 	a.l("one")
-	k.block(0, 0, func(r, i int) string { return upTo8(r, i, "quants", "xStride") })
+	prefetch(a, 2048, 16*k.bytes)
+	k.block(0, xscale, xmem)
 	a.f("ADDQ $%d, {w}", 16*k.bytes)
-	advance(a, k.batch, 4)
-	a.f("ADDQ $32, {quants}")
-	if k.batch > 4 {
-		a.f("ADDQ $32, {quants4}")
-	}
+	advance(a, k.batch, 32)
+	advanceScales(a, k.batch, 4)
+	a.f("DECL {group}")
+	a.f("JNZ next")
+	a.f("MOVL $8, {group}") // to the next group of 320
+	advance(a, k.batch, 64)
+	advanceScales(a, k.batch, 288)
+	a.l("next")
 	a.f("DECQ {left}")
 	a.f("JNZ one")
 	a.l("done")
 	k.end()
 }
 
-// block adds the block at bytes at of {w} to {rowSum#}. scales is how far beyond those of
-// {acts} the activations' scales are; x is the operand of four activations of a row, from i on.
-func (k interleaved32) block(at, scales int, x func(row, i int) string) {
+// block adds the block at bytes at of {w} to {rowSum#}: scale is the operand of what is so many
+// bytes behind the scale of an activation row's block, x that of four of its activations from i on.
+func (k interleaved32) block(at int, scale, x func(row, i int) string) {
 	a, fifth := k.a, k.block32.high > 0
 	times := !fifth && k.table == nil // high nibbles stay where they are
 	if k.min {
 		k.zero("low")
 	} else {
-		k.eachX(288+scales, "VPBROADCASTD %s, {low#}") // -128·Σx
+		for r := range k.batch {
+			a.f("VPBROADCASTD %s, {low%d}", scale(r, 32), r) // -128·Σx
+		}
 		if k.add < 128 {
 			k.each("VPSRAD $%d, {low#}, {low#}", map[int]int{8: 4, 16: 3}[k.add]) // -add·Σx
 		}
@@ -117,7 +130,7 @@ func (k interleaved32) block(at, scales int, x func(row, i int) string) {
 			a.f("VPXORD %d({w}), {mask}, %s", at+16*k.quants+64*c, w)
 			products(4*c, w, sum)
 		}
-		k.sumTerm(at, scales)
+		k.sumTerm(at, scale)
 		return
 	}
 	if fifth {
@@ -152,10 +165,10 @@ func (k interleaved32) block(at, scales int, x func(row, i int) string) {
 		k.each("VPSRAD $4, {high#}, {high#}") // a multiple of 16
 	}
 	if k.min {
-		k.blockMinTerm(at, scales)
+		k.blockMinTerm(at, scale)
 		return
 	}
-	k.sumTerm(at, scales)
+	k.sumTerm(at, scale)
 }
 
 // folded adds {high#} to {low#}.
@@ -166,21 +179,21 @@ func (k interleaved32) folded() {
 }
 
 // sumTerm adds the block's term to {rowSum#}, where weights have no minimum.
-func (k interleaved32) sumTerm(at, scales int) {
+func (k interleaved32) sumTerm(at int, scale func(row, disp int) string) {
 	a := k.a
 	a.f("VCVTPH2PS %d({w}), {t1}", at)
 	k.folded()
 	for r := range k.batch {
 		low := fmt.Sprintf("{low%d}", r)
 		a.f("VCVTDQ2PS %s, %s", low, low)
-		a.f("VMULPS.BCST %s, {t1}, {t0}", xmem(r, 256+scales))
+		a.f("VMULPS.BCST %s, {t1}, {t0}", scale(r, 0))
 		a.f("VMULPS {t0}, %s, %s", low, low)
 	}
 	k.each("VADDPS {low#}, {rowSum#}, {rowSum#}")
 }
 
 // blockMinTerm adds the block's term to {rowSum#}, where weights have a minimum m.
-func (k interleaved32) blockMinTerm(at, scales int) {
+func (k interleaved32) blockMinTerm(at int, scale func(row, disp int) string) {
 	a := k.a
 	a.f("VMOVDQU64 %d({w}), {w0}", at) // d low, m high
 	a.f("VPMOVDW {w0}, {t0.y}")
@@ -194,10 +207,10 @@ func (k interleaved32) blockMinTerm(at, scales int) {
 	k.each("VMULPS {t0}, {low#}, {low#}")
 	for r := range k.batch {
 		low := fmt.Sprintf("{low%d}", r)
-		a.f("VCVTDQ2PS.BCST %s, {w1}", xmem(r, 288+scales))
+		a.f("VCVTDQ2PS.BCST %s, {w1}", scale(r, 32))
 		a.f("VMULPS {w1}, {t1}, {w1}")
 		a.f("VADDPS {w1}, %s, %s", low, low)
-		a.f("VMULPS.BCST %s, %s, %s", xmem(r, 256+scales), low, low)
+		a.f("VMULPS.BCST %s, %s, %s", scale(r, 0), low, low)
 	}
 	k.each("VADDPS {low#}, {rowSum#}, {rowSum#}")
 }
