@@ -25,8 +25,30 @@ type interleaved struct {
 	batch int // activation rows
 }
 
-// genInterleaved writes the kernels of every type whose rows may be interleaved.
+// interleave writes what interleaves rows: the dwords of pieces of 16 bytes of sixteen rows.
+func interleave(a *file) {
+	a.function("interleaveAVX512", "dst, w *byte, rowBytes, pieces int", "interleaveAVX512 writes the dwords of pieces of 16 bytes of sixteen rows side by side.")
+	a.use("dst", "DI", "pieces", "CX")
+	a.load("dst", "pieces")
+	p := pack{a: a, lanes: 16, v: z}
+	p.bases("w")
+	a.l("piece")
+	p.columns(0, col, tmp)
+	for c := range 4 {
+		a.f("VMOVDQU64 %s, %d({dst})", z(col+c), 64*c)
+	}
+	p.forward(16)
+	a.f("ADDQ $256, {dst}")
+	a.f("DECQ {pieces}")
+	a.f("JNZ piece")
+	a.f("VZEROUPPER")
+	a.f("RET")
+}
+
+// genInterleaved writes the kernels of every type whose rows may be interleaved, and what
+// interleaves them.
 func genInterleaved(a *file) {
+	interleave(a)
 	gen := func(most int, dot func(interleaved)) {
 		for batch := 1; batch <= most; batch *= 2 {
 			dot(interleaved{a, batch})

@@ -62,19 +62,35 @@ func (p *pack) begin(t string) {
 	a.function(fn, packParams, fmt.Sprintf("%s makes a panel of %d rows of %s.", fn, p.lanes, t))
 	a.use(
 		"panel", "DI",
-		"rows0", "SI", // this block of rows 0 to 3
-		"rows4", "R10", // and so on
-		"rows8", "R11", "rows12", "R12", "rowBytes", "R8",
-		"rowBytes3", "R9", // three times that
 		"blocks", "CX", // left
 		"ahead", "R13", // what to prefetch
 		"fifthSet", "K2", // which weights have their fifth bit
 	)
-	a.load("panel", "w=rows0", "rowBytes", "blocks", "ahead")
+	a.load("panel", "blocks", "ahead")
+	p.bases("w")
 	a.f("ADDQ {rows0}, {ahead}")
+}
+
+// bases loads the address of the first row from param, and rowBytes.
+func (p *pack) bases(param string) {
+	a := p.a
+	a.use(
+		"rows0", "SI", // this block of rows 0 to 3
+		"rows4", "R10", // and so on
+		"rows8", "R11", "rows12", "R12", "rowBytes", "R8",
+		"rowBytes3", "R9", // three times that
+	)
+	a.load(param+"=rows0", "rowBytes")
 	a.f("LEAQ ({rowBytes})({rowBytes}*2), {rowBytes3}")
 	for i := 1; i < p.lanes/4; i++ {
 		a.f("LEAQ ({%s})({rowBytes}*4), {%s}", packBases[i-1], packBases[i])
+	}
+}
+
+// forward moves on by n bytes in every row.
+func (p *pack) forward(n int) {
+	for i := range p.lanes / 4 {
+		p.a.f("ADDQ $%d, {%s}", n, packBases[i])
 	}
 }
 
@@ -83,9 +99,7 @@ func (p *pack) end(block int) {
 	a := p.a
 	p.fetchSome(p.todo)
 	a.f("ADDQ $%d, {ahead}", p.todo)
-	for i := range p.lanes / 4 {
-		a.f("ADDQ $%d, {%s}", block, packBases[i])
-	}
+	p.forward(block)
 	a.f("ADDQ $%d, {panel}", p.at)
 	a.f("DECQ {blocks}")
 	a.f("JNZ block")

@@ -108,6 +108,11 @@ func interleavedOf(t quant.Type) *interleavedKernel {
 	return interleaves[t]
 }
 
+// interleavePieces writes the dwords of pieces of 16 bytes of sixteen rows side by side.
+func interleavePieces(dst, w *byte, rowBytes, pieces int) {
+	interleaveAVX512(dst, w, rowBytes, pieces)
+}
+
 var sums = [3][quant.Count]fastSum{
 	isa.AVX2:   {quant.F16: {sumRowsF16AVX2, 8}, quant.BF16: {sumRowsBF16AVX2, 8}, quant.F32: {sumRowsF32AVX2, 8}},
 	isa.AVX512: {quant.F16: {sumRowsF16AVX512, 16}, quant.BF16: {sumRowsBF16AVX512, 16}, quant.F32: {sumRowsF32AVX512, 16}},

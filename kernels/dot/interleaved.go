@@ -55,18 +55,35 @@ func Interleave(t quant.Type, dst, w []byte, rows, n int) {
 		first = 128
 	}
 	for w = w[:rows*rowBytes]; len(w) > 0; w = w[Sixteen*rowBytes:] {
+		if half == 0 { // a row is dwords from end to end
+			interleaveDwords(dst, w, rowBytes, rowBytes)
+			dst = dst[Sixteen*rowBytes:]
+			continue
+		}
 		for at := 0; at < rowBytes; at += block {
-			out := dst[:Sixteen*block]
-			dst = dst[Sixteen*block:]
+			scale := at + (from+block-half)%block
 			for r := range Sixteen {
-				row := w[r*rowBytes+at:][:block]
-				if half != 0 {
-					copy(out[2*r:2*r+2], row[(from+block-half)%block:])
-				}
-				for i := 0; i < to-from; i += 4 {
-					binary.LittleEndian.PutUint32(out[Sixteen*(i+half)+4*r:], binary.LittleEndian.Uint32(row[from+(i+first)%(to-from):]))
-				}
+				copy(dst[2*r:2*r+2], w[r*rowBytes+scale:])
 			}
+			dst = dst[Sixteen*half:]
+			for _, part := range [][2]int{{from + first, to}, {from, from + first}} {
+				interleaveDwords(dst, w[at+part[0]:], rowBytes, part[1]-part[0])
+				dst = dst[Sixteen*(part[1]-part[0]):]
+			}
+		}
+	}
+}
+
+// interleaveDwords writes the dwords in the first n bytes of sixteen rows, which begin rowBytes
+// apart, to dst side by side.
+func interleaveDwords(dst, w []byte, rowBytes, n int) {
+	pieces := n / 16
+	if pieces > 0 {
+		interleavePieces(&dst[0], &w[0], rowBytes, pieces)
+	}
+	for i := 16 * pieces; i < n; i += 4 {
+		for r := range Sixteen {
+			binary.LittleEndian.PutUint32(dst[Sixteen*i+4*r:], binary.LittleEndian.Uint32(w[r*rowBytes+i:]))
 		}
 	}
 }

@@ -7,6 +7,9 @@ package dot
 // What each function does stands above its code, in the .s file.
 
 //go:noescape
+func interleaveAVX512(dst, w *byte, rowBytes, pieces int)
+
+//go:noescape
 func interleavedQ4KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape

@@ -374,6 +374,58 @@ DATA fifthPlace7<>+48(SB)/8, $0x3b3a39381b1a1918
 DATA fifthPlace7<>+56(SB)/8, $0x3b3a39381b1a1918
 GLOBL fifthPlace7<>(SB), RODATA|NOPTR, $64
 
+// interleaveAVX512 writes the dwords of pieces of 16 bytes of sixteen rows side by side.
+//
+// func interleaveAVX512(dst, w *byte, rowBytes, pieces int)
+TEXT ·interleaveAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ pieces+24(FP), CX
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
+	LEAQ (R8)(R8*2), R9
+	LEAQ (SI)(R8*4), R10
+	LEAQ (R10)(R8*4), R11
+	LEAQ (R11)(R8*4), R12
+
+piece:
+	VMOVDQU      0(SI), X0
+	VINSERTI128  $1, 0(R10), Y0, Y0
+	VINSERTI32X4 $2, 0(R11), Z0, Z0
+	VINSERTI32X4 $3, 0(R12), Z0, Z0
+	VMOVDQU      0(SI)(R8*1), X1
+	VINSERTI128  $1, 0(R10)(R8*1), Y1, Y1
+	VINSERTI32X4 $2, 0(R11)(R8*1), Z1, Z1
+	VINSERTI32X4 $3, 0(R12)(R8*1), Z1, Z1
+	VMOVDQU      0(SI)(R8*2), X2
+	VINSERTI128  $1, 0(R10)(R8*2), Y2, Y2
+	VINSERTI32X4 $2, 0(R11)(R8*2), Z2, Z2
+	VINSERTI32X4 $3, 0(R12)(R8*2), Z2, Z2
+	VMOVDQU      0(SI)(R9*1), X3
+	VINSERTI128  $1, 0(R10)(R9*1), Y3, Y3
+	VINSERTI32X4 $2, 0(R11)(R9*1), Z3, Z3
+	VINSERTI32X4 $3, 0(R12)(R9*1), Z3, Z3
+	VPUNPCKLDQ   Z1, Z0, Z4
+	VPUNPCKHDQ   Z1, Z0, Z5
+	VPUNPCKLDQ   Z3, Z2, Z6
+	VPUNPCKHDQ   Z3, Z2, Z7
+	VPUNPCKLQDQ  Z6, Z4, Z0
+	VPUNPCKHQDQ  Z6, Z4, Z1
+	VPUNPCKLQDQ  Z7, Z5, Z2
+	VPUNPCKHQDQ  Z7, Z5, Z3
+	VMOVDQU64    Z0, 0(DI)
+	VMOVDQU64    Z1, 64(DI)
+	VMOVDQU64    Z2, 128(DI)
+	VMOVDQU64    Z3, 192(DI)
+	ADDQ         $16, SI
+	ADDQ         $16, R10
+	ADDQ         $16, R11
+	ADDQ         $16, R12
+	ADDQ         $256, DI
+	DECQ         CX
+	JNZ          piece
+	VZEROUPPER
+	RET
+
 // interleavedQ4KAVX512 multiplies sixteens of interleaved Q4K rows with one activation row.
 //
 // func interleavedQ4KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)

@@ -501,15 +501,15 @@ GLOBL tableMXFP416<>(SB), RODATA|NOPTR, $64
 // func packQ4KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ4KAVX512(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
-	MOVQ w+8(FP), SI
-	MOVQ rowBytes+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	MOVQ ahead+32(FP), R13
-	ADDQ SI, R13
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
 	LEAQ (R8)(R8*2), R9
 	LEAQ (SI)(R8*4), R10
 	LEAQ (R10)(R8*4), R11
 	LEAQ (R11)(R8*4), R12
+	ADDQ SI, R13
 
 block:
 	PREFETCHT1   0(R13)
@@ -985,15 +985,15 @@ block:
 // func packQ5KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ5KAVX512(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
-	MOVQ w+8(FP), SI
-	MOVQ rowBytes+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	MOVQ ahead+32(FP), R13
-	ADDQ SI, R13
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
 	LEAQ (R8)(R8*2), R9
 	LEAQ (SI)(R8*4), R10
 	LEAQ (R10)(R8*4), R11
 	LEAQ (R11)(R8*4), R12
+	ADDQ SI, R13
 
 block:
 	PREFETCHT1   0(R13)
@@ -1645,15 +1645,15 @@ block:
 // func packQ6KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ6KAVX512(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
-	MOVQ w+8(FP), SI
-	MOVQ rowBytes+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	MOVQ ahead+32(FP), R13
-	ADDQ SI, R13
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
 	LEAQ (R8)(R8*2), R9
 	LEAQ (SI)(R8*4), R10
 	LEAQ (R10)(R8*4), R11
 	LEAQ (R11)(R8*4), R12
+	ADDQ SI, R13
 
 block:
 	PREFETCHT1   0(R13)
@@ -2418,15 +2418,15 @@ block:
 // func packQ3KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ3KAVX512(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
-	MOVQ w+8(FP), SI
-	MOVQ rowBytes+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	MOVQ ahead+32(FP), R13
-	ADDQ SI, R13
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
 	LEAQ (R8)(R8*2), R9
 	LEAQ (SI)(R8*4), R10
 	LEAQ (R10)(R8*4), R11
 	LEAQ (R11)(R8*4), R12
+	ADDQ SI, R13
 
 block:
 	PREFETCHT1   0(R13)
@@ -3042,15 +3042,15 @@ block:
 // func packQ2KAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ2KAVX512(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
-	MOVQ w+8(FP), SI
-	MOVQ rowBytes+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	MOVQ ahead+32(FP), R13
-	ADDQ SI, R13
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
 	LEAQ (R8)(R8*2), R9
 	LEAQ (SI)(R8*4), R10
 	LEAQ (R10)(R8*4), R11
 	LEAQ (R11)(R8*4), R12
+	ADDQ SI, R13
 
 block:
 	PREFETCHT1   0(R13)
@@ -3477,15 +3477,15 @@ block:
 // func packIQ4XSAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packIQ4XSAVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
-	MOVQ      w+8(FP), SI
-	MOVQ      rowBytes+16(FP), R8
 	MOVQ      blocks+24(FP), CX
 	MOVQ      ahead+32(FP), R13
-	ADDQ      SI, R13
+	MOVQ      w+8(FP), SI
+	MOVQ      rowBytes+16(FP), R8
 	LEAQ      (R8)(R8*2), R9
 	LEAQ      (SI)(R8*4), R10
 	LEAQ      (R10)(R8*4), R11
 	LEAQ      (R11)(R8*4), R12
+	ADDQ      SI, R13
 	VMOVDQU64 tableIQ4NL128<>+0(SB), Z13
 	VMOVDQU64 fill0f<>+0(SB), Z12
 
@@ -4072,15 +4072,15 @@ block:
 // func packQ80AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ80AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
-	MOVQ      w+8(FP), SI
-	MOVQ      rowBytes+16(FP), R8
 	MOVQ      blocks+24(FP), CX
 	MOVQ      ahead+32(FP), R13
-	ADDQ      SI, R13
+	MOVQ      w+8(FP), SI
+	MOVQ      rowBytes+16(FP), R8
 	LEAQ      (R8)(R8*2), R9
 	LEAQ      (SI)(R8*4), R10
 	LEAQ      (R10)(R8*4), R11
 	LEAQ      (R11)(R8*4), R12
+	ADDQ      SI, R13
 	VMOVDQU64 fill0f<>+0(SB), Z12
 
 block:
@@ -4200,15 +4200,15 @@ block:
 // func packQ40AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ40AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
-	MOVQ      w+8(FP), SI
-	MOVQ      rowBytes+16(FP), R8
 	MOVQ      blocks+24(FP), CX
 	MOVQ      ahead+32(FP), R13
-	ADDQ      SI, R13
+	MOVQ      w+8(FP), SI
+	MOVQ      rowBytes+16(FP), R8
 	LEAQ      (R8)(R8*2), R9
 	LEAQ      (SI)(R8*4), R10
 	LEAQ      (R10)(R8*4), R11
 	LEAQ      (R11)(R8*4), R12
+	ADDQ      SI, R13
 	VMOVDQU64 fill0f<>+0(SB), Z12
 
 block:
@@ -4312,15 +4312,15 @@ block:
 // func packQ41AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ41AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
-	MOVQ      w+8(FP), SI
-	MOVQ      rowBytes+16(FP), R8
 	MOVQ      blocks+24(FP), CX
 	MOVQ      ahead+32(FP), R13
-	ADDQ      SI, R13
+	MOVQ      w+8(FP), SI
+	MOVQ      rowBytes+16(FP), R8
 	LEAQ      (R8)(R8*2), R9
 	LEAQ      (SI)(R8*4), R10
 	LEAQ      (R10)(R8*4), R11
 	LEAQ      (R11)(R8*4), R12
+	ADDQ      SI, R13
 	VMOVDQU64 fill0f<>+0(SB), Z12
 
 block:
@@ -4421,15 +4421,15 @@ block:
 // func packQ50AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ50AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
-	MOVQ      w+8(FP), SI
-	MOVQ      rowBytes+16(FP), R8
 	MOVQ      blocks+24(FP), CX
 	MOVQ      ahead+32(FP), R13
-	ADDQ      SI, R13
+	MOVQ      w+8(FP), SI
+	MOVQ      rowBytes+16(FP), R8
 	LEAQ      (R8)(R8*2), R9
 	LEAQ      (SI)(R8*4), R10
 	LEAQ      (R10)(R8*4), R11
 	LEAQ      (R11)(R8*4), R12
+	ADDQ      SI, R13
 	VMOVDQU64 fill0f<>+0(SB), Z12
 
 block:
@@ -4561,15 +4561,15 @@ block:
 // func packQ51AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ51AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
-	MOVQ      w+8(FP), SI
-	MOVQ      rowBytes+16(FP), R8
 	MOVQ      blocks+24(FP), CX
 	MOVQ      ahead+32(FP), R13
-	ADDQ      SI, R13
+	MOVQ      w+8(FP), SI
+	MOVQ      rowBytes+16(FP), R8
 	LEAQ      (R8)(R8*2), R9
 	LEAQ      (SI)(R8*4), R10
 	LEAQ      (R10)(R8*4), R11
 	LEAQ      (R11)(R8*4), R12
+	ADDQ      SI, R13
 	VMOVDQU64 fill0f<>+0(SB), Z12
 
 block:
@@ -4696,15 +4696,15 @@ block:
 // func packIQ4NLAVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packIQ4NLAVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
-	MOVQ      w+8(FP), SI
-	MOVQ      rowBytes+16(FP), R8
 	MOVQ      blocks+24(FP), CX
 	MOVQ      ahead+32(FP), R13
-	ADDQ      SI, R13
+	MOVQ      w+8(FP), SI
+	MOVQ      rowBytes+16(FP), R8
 	LEAQ      (R8)(R8*2), R9
 	LEAQ      (SI)(R8*4), R10
 	LEAQ      (R10)(R8*4), R11
 	LEAQ      (R11)(R8*4), R12
+	ADDQ      SI, R13
 	VMOVDQU64 tableIQ4NL128<>+0(SB), Z13
 	VMOVDQU64 fill0f<>+0(SB), Z12
 
@@ -4809,15 +4809,15 @@ block:
 // func packMXFP4AVX512(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packMXFP4AVX512(SB), NOSPLIT, $0-40
 	MOVQ      panel+0(FP), DI
-	MOVQ      w+8(FP), SI
-	MOVQ      rowBytes+16(FP), R8
 	MOVQ      blocks+24(FP), CX
 	MOVQ      ahead+32(FP), R13
-	ADDQ      SI, R13
+	MOVQ      w+8(FP), SI
+	MOVQ      rowBytes+16(FP), R8
 	LEAQ      (R8)(R8*2), R9
 	LEAQ      (SI)(R8*4), R10
 	LEAQ      (R10)(R8*4), R11
 	LEAQ      (R11)(R8*4), R12
+	ADDQ      SI, R13
 	VMOVDQU64 tableMXFP4128<>+0(SB), Z13
 	VMOVDQU64 fill0f<>+0(SB), Z12
 
@@ -4927,13 +4927,13 @@ block:
 // func packQ4KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ4KAVX2(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
-	MOVQ w+8(FP), SI
-	MOVQ rowBytes+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	MOVQ ahead+32(FP), R13
-	ADDQ SI, R13
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
 	LEAQ (R8)(R8*2), R9
 	LEAQ (SI)(R8*4), R10
+	ADDQ SI, R13
 
 block:
 	PREFETCHT1  0(R13)
@@ -5318,13 +5318,13 @@ block:
 // func packQ5KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ5KAVX2(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
-	MOVQ w+8(FP), SI
-	MOVQ rowBytes+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	MOVQ ahead+32(FP), R13
-	ADDQ SI, R13
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
 	LEAQ (R8)(R8*2), R9
 	LEAQ (SI)(R8*4), R10
+	ADDQ SI, R13
 
 block:
 	PREFETCHT1  0(R13)
@@ -5929,13 +5929,13 @@ block:
 // func packQ6KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ6KAVX2(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
-	MOVQ w+8(FP), SI
-	MOVQ rowBytes+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	MOVQ ahead+32(FP), R13
-	ADDQ SI, R13
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
 	LEAQ (R8)(R8*2), R9
 	LEAQ (SI)(R8*4), R10
+	ADDQ SI, R13
 
 block:
 	PREFETCHT1  0(R13)
@@ -6624,13 +6624,13 @@ block:
 // func packQ3KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ3KAVX2(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
-	MOVQ w+8(FP), SI
-	MOVQ rowBytes+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	MOVQ ahead+32(FP), R13
-	ADDQ SI, R13
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
 	LEAQ (R8)(R8*2), R9
 	LEAQ (SI)(R8*4), R10
+	ADDQ SI, R13
 
 block:
 	PREFETCHT1  0(R13)
@@ -7243,13 +7243,13 @@ block:
 // func packQ2KAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ2KAVX2(SB), NOSPLIT, $0-40
 	MOVQ panel+0(FP), DI
-	MOVQ w+8(FP), SI
-	MOVQ rowBytes+16(FP), R8
 	MOVQ blocks+24(FP), CX
 	MOVQ ahead+32(FP), R13
-	ADDQ SI, R13
+	MOVQ w+8(FP), SI
+	MOVQ rowBytes+16(FP), R8
 	LEAQ (R8)(R8*2), R9
 	LEAQ (SI)(R8*4), R10
+	ADDQ SI, R13
 
 block:
 	PREFETCHT1  0(R13)
@@ -7617,13 +7617,13 @@ block:
 // func packIQ4XSAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packIQ4XSAVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
-	MOVQ    w+8(FP), SI
-	MOVQ    rowBytes+16(FP), R8
 	MOVQ    blocks+24(FP), CX
 	MOVQ    ahead+32(FP), R13
-	ADDQ    SI, R13
+	MOVQ    w+8(FP), SI
+	MOVQ    rowBytes+16(FP), R8
 	LEAQ    (R8)(R8*2), R9
 	LEAQ    (SI)(R8*4), R10
+	ADDQ    SI, R13
 	VMOVDQU tableIQ4NL0<>+0(SB), Y13
 	VMOVDQU fill0f<>+0(SB), Y12
 
@@ -8096,13 +8096,13 @@ block:
 // func packQ80AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ80AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
-	MOVQ    w+8(FP), SI
-	MOVQ    rowBytes+16(FP), R8
 	MOVQ    blocks+24(FP), CX
 	MOVQ    ahead+32(FP), R13
-	ADDQ    SI, R13
+	MOVQ    w+8(FP), SI
+	MOVQ    rowBytes+16(FP), R8
 	LEAQ    (R8)(R8*2), R9
 	LEAQ    (SI)(R8*4), R10
+	ADDQ    SI, R13
 	VMOVDQU fill0f<>+0(SB), Y12
 
 block:
@@ -8185,13 +8185,13 @@ block:
 // func packQ40AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ40AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
-	MOVQ    w+8(FP), SI
-	MOVQ    rowBytes+16(FP), R8
 	MOVQ    blocks+24(FP), CX
 	MOVQ    ahead+32(FP), R13
-	ADDQ    SI, R13
+	MOVQ    w+8(FP), SI
+	MOVQ    rowBytes+16(FP), R8
 	LEAQ    (R8)(R8*2), R9
 	LEAQ    (SI)(R8*4), R10
+	ADDQ    SI, R13
 	VMOVDQU fill0f<>+0(SB), Y12
 
 block:
@@ -8268,13 +8268,13 @@ block:
 // func packQ41AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ41AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
-	MOVQ    w+8(FP), SI
-	MOVQ    rowBytes+16(FP), R8
 	MOVQ    blocks+24(FP), CX
 	MOVQ    ahead+32(FP), R13
-	ADDQ    SI, R13
+	MOVQ    w+8(FP), SI
+	MOVQ    rowBytes+16(FP), R8
 	LEAQ    (R8)(R8*2), R9
 	LEAQ    (SI)(R8*4), R10
+	ADDQ    SI, R13
 	VMOVDQU fill0f<>+0(SB), Y12
 
 block:
@@ -8356,13 +8356,13 @@ block:
 // func packQ50AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ50AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
-	MOVQ    w+8(FP), SI
-	MOVQ    rowBytes+16(FP), R8
 	MOVQ    blocks+24(FP), CX
 	MOVQ    ahead+32(FP), R13
-	ADDQ    SI, R13
+	MOVQ    w+8(FP), SI
+	MOVQ    rowBytes+16(FP), R8
 	LEAQ    (R8)(R8*2), R9
 	LEAQ    (SI)(R8*4), R10
+	ADDQ    SI, R13
 	VMOVDQU fill0f<>+0(SB), Y12
 
 block:
@@ -8482,13 +8482,13 @@ block:
 // func packQ51AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packQ51AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
-	MOVQ    w+8(FP), SI
-	MOVQ    rowBytes+16(FP), R8
 	MOVQ    blocks+24(FP), CX
 	MOVQ    ahead+32(FP), R13
-	ADDQ    SI, R13
+	MOVQ    w+8(FP), SI
+	MOVQ    rowBytes+16(FP), R8
 	LEAQ    (R8)(R8*2), R9
 	LEAQ    (SI)(R8*4), R10
+	ADDQ    SI, R13
 	VMOVDQU fill0f<>+0(SB), Y12
 
 block:
@@ -8611,13 +8611,13 @@ block:
 // func packIQ4NLAVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packIQ4NLAVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
-	MOVQ    w+8(FP), SI
-	MOVQ    rowBytes+16(FP), R8
 	MOVQ    blocks+24(FP), CX
 	MOVQ    ahead+32(FP), R13
-	ADDQ    SI, R13
+	MOVQ    w+8(FP), SI
+	MOVQ    rowBytes+16(FP), R8
 	LEAQ    (R8)(R8*2), R9
 	LEAQ    (SI)(R8*4), R10
+	ADDQ    SI, R13
 	VMOVDQU tableIQ4NL0<>+0(SB), Y13
 	VMOVDQU fill0f<>+0(SB), Y12
 
@@ -8703,13 +8703,13 @@ block:
 // func packMXFP4AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 TEXT ·packMXFP4AVX2(SB), NOSPLIT, $0-40
 	MOVQ    panel+0(FP), DI
-	MOVQ    w+8(FP), SI
-	MOVQ    rowBytes+16(FP), R8
 	MOVQ    blocks+24(FP), CX
 	MOVQ    ahead+32(FP), R13
-	ADDQ    SI, R13
+	MOVQ    w+8(FP), SI
+	MOVQ    rowBytes+16(FP), R8
 	LEAQ    (R8)(R8*2), R9
 	LEAQ    (SI)(R8*4), R10
+	ADDQ    SI, R13
 	VMOVDQU tableMXFP416<>+0(SB), Y13
 	VMOVDQU fill0f<>+0(SB), Y12
 

@@ -226,7 +226,7 @@ func table() []row {
 		{key: "gpu_layers", flag: "gpu-layers", section: Compute, commands: "serve batch run bench", in: from(-1), unit: "layers", def: -1,
 			help: "how many layers of a text model, the last ones, run on the GPU, a `number`; -1 is all"},
 		{key: "repack", flag: "repack", section: Compute, commands: "serve batch run bench", def: true,
-			help: "copy weights that the processor multiplies faster in another order than the file's: with AVX-512 all of two to eight bits but MXFP4, experts' too. Loading takes longer, by half a second for a gigabyte; the memory is the same, but of the process and not of the file"},
+			help: "copy weights that the processor multiplies faster in another order than the file's: with AVX-512 all of two to eight bits but MXFP4, experts' too. Loading takes longer, by a fifth of a second for a gigabyte; the memory is the same, but of the process and not of the file"},
 		{key: "round_floats", flag: "round-floats", section: Compute, commands: "serve batch run bench", def: false,
 			help: "multiply weights of F16 and BF16 as bf16 numbers where that is faster: AVX-512 with AVX512_BF16, but not AMX. Prompts go about 1.6 times as fast; each factor is rounded by up to 2⁻⁹"},
 		{key: "memory_limit", flag: "memory-limit", section: Compute, commands: "serve batch run say transcribe", def: Size(0),
