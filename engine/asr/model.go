@@ -9,7 +9,6 @@ import (
 	"quern/engine/graph"
 	"quern/engine/token"
 	"quern/formats"
-	"quern/formats/ggml"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )
@@ -85,7 +84,7 @@ func (r *runner) run(ctx context.Context, in *graph.Batch, kv graph.Cache, f fun
 // whisper.cpp's. It gives up when ctx ends. The backend stays the caller's and must
 // outlive the Model.
 func Open(ctx context.Context, path string, backend graph.Backend, o OpenOptions) (*Model, error) {
-	set, err := openWeights(path)
+	set, err := formats.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +94,6 @@ func Open(ctx context.Context, path string, backend graph.Backend, o OpenOptions
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
-}
-
-// openWeights opens a file of whisper.cpp's, or what formats.Open does.
-func openWeights(path string) (*weights.Set, error) {
-	if ggml.Sniff(path) != "" {
-		return ggml.Open(path)
-	}
-	return formats.Open(path)
 }
 
 // MaxCandidates is how many beams or tries a window may have.
