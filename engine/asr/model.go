@@ -226,20 +226,6 @@ func (m *Model) Translates() bool {
 	return m.Multilingual() && !m.config.turbo() && !m.config.distilled()
 }
 
-// Languages lists the codes of the languages the model knows.
-func (m *Model) Languages() []string {
-	if !m.Multilingual() {
-		return []string{"en"}
-	}
-	var list []string
-	for _, l := range languages {
-		if _, ok := m.special.languages[l.code]; ok {
-			list = append(list, l.code)
-		}
-	}
-	return list
-}
-
 // CacheBytes is the memory of keys and values, which is taken as it is used.
 func (m *Model) CacheBytes() int64 { return m.cache.Bytes() }
 
