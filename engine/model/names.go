@@ -187,7 +187,6 @@ type translation struct {
 
 // A stack is the tensors of one kind of all experts of a layer.
 type stack struct {
-	name  string
 	parts map[int]*weights.Tensor
 }
 
@@ -276,7 +275,7 @@ func (tr *translation) add(t *weights.Tensor) error {
 	if expert >= 0 {
 		s := tr.stacks[name]
 		if s == nil {
-			s = &stack{name: name, parts: make(map[int]*weights.Tensor)}
+			s = &stack{parts: make(map[int]*weights.Tensor)}
 			tr.stacks[name] = s
 		}
 		if s.parts[expert] != nil {
