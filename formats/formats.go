@@ -23,8 +23,9 @@ var (
 )
 
 // Open opens a model: a file, any file of a split model, or a directory that
-// holds one model, such as Hugging Face's with config.json and SafeTensors. Files are mapped, so the time it takes does not grow with
-// the weights. The caller closes the Set.
+// holds one model, such as Hugging Face's with config.json and SafeTensors. Files
+// are mapped, so the time it takes does not grow with the weights. The caller
+// closes the Set.
 func Open(path string) (*weights.Set, error) {
 	st, err := os.Stat(path)
 	if err != nil {

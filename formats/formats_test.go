@@ -123,7 +123,7 @@ func TestSniff(t *testing.T) {
 		{"SafeTensors", "\x10\x00\x00\x00\x00\x00\x00\x00{\"a\":1}         ", "tensor \"a\" is 1, want an object", formats.ErrFormat},
 		{"ONNX", "\x08\x08\x12\x07pytorch\x1a\x052.1.0", "an ONNX model; \"quern run-onnx\" runs the graph", formats.ErrUnsupported},
 		{"ONNX graph first", "\x08\x03\x3a\x80\x01", "an ONNX model", formats.ErrUnsupported},
-		{"ggml", "lmgg\x00\x7d\x00\x00", "a ggml file from before GGUF", formats.ErrUnsupported},
+		{"ggml", "lmgg\x00\x7d\x00\x00", "the header is cut short", formats.ErrFormat},
 		{"ggmf", "fmgg\x01\x00\x00\x00", "a ggml file from before GGUF", formats.ErrUnsupported},
 		{"ggjt", "tjgg\x03\x00\x00\x00", "a ggml file from before GGUF", formats.ErrUnsupported},
 		{"ggla", "algg\x01\x00\x00\x00", "LoRA adapter", formats.ErrUnsupported},

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"quern/formats/ggml"
 	"quern/formats/gguf"
 	"quern/formats/safetensors"
 	"quern/formats/torch"
@@ -39,11 +40,12 @@ var kinds = []kind{
 	{is: prefix("GGUF"), open: gguf.Open},
 	{is: isSafeTensors, open: safetensors.Open},
 	{is: isTorchZip, open: torch.Open},
+	{is: prefix(ggml.Magic), open: ggml.Open},
 	{is: isONNX, err: ErrUnsupported, what: says("an ONNX model; \"quern run-onnx\" runs the graph, and its folder with config.json and tokenizer.json is served")},
 
 	// Other programs' models. ggml's early formats wrote their magic as a
 	// little-endian number, which turns it round.
-	{is: prefix("lmgg", "fmgg", "tjgg"), err: ErrUnsupported, what: says("a ggml file from before GGUF; get the model as GGUF or convert it again")},
+	{is: prefix("fmgg", "tjgg"), err: ErrUnsupported, what: says("a ggml file from before GGUF; get the model as GGUF or convert it again")},
 	{is: prefix("algg"), err: ErrUnsupported, what: says("a ggml LoRA adapter from before GGUF; convert the adapter again")},
 	{is: prefix("FUGG"), err: ErrUnsupported, what: says("a big-endian GGUF file; convert the model to little-endian")},
 	{is: isPickle, err: ErrUnsupported, what: says("a Python pickle, probably a PyTorch checkpoint from before 1.6; save it again with a newer PyTorch, or get the model as GGUF or SafeTensors")},

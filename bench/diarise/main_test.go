@@ -2,7 +2,8 @@ package main
 
 import (
 	"context"
-	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"quern/bench/fixtures"
@@ -10,7 +11,6 @@ import (
 	"quern/engine/asr/speakers"
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
-	"quern/formats/onnx/onnxtest"
 	"quern/kernels/threads"
 )
 
@@ -31,8 +31,9 @@ func TestConversations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range conversations(60, 1) {
-		if c.noise == 0 {
+	for i, c := range conversations(60, 1) {
+		// Those with noise, of as many speakers at 16 kHz or 8: a plain go test alternates.
+		if c.noise == 0 || !fixtures.Whole && i%4/2 != c.speakers%2 {
 			continue
 		}
 		x, truth := c.play(voices)
@@ -48,21 +49,17 @@ func TestConversations(t *testing.T) {
 
 // Networks of published size are known by quern for what they are.
 func TestNetworks(t *testing.T) {
-	for name, c := range map[string]struct {
-		record func(*writer)
-		least  int // bytes
-	}{"segmentation": {segmentation, 5 << 20}, "embedding": {campplus, 25 << 20}} {
-		w := &writer{onnxtest.New(17), rand.New(rand.NewPCG(1, 2))}
-		c.record(w)
-		if n := len(w.Bytes()); n < c.least {
-			t.Errorf("%s has %d bytes", name, n)
-		}
-	}
 	dir := t.TempDir()
 	if err := generate(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := diarize.Check(diarize.Files{Segmentation: dir + "/segmentation.onnx", Embedding: dir + "/campplus.onnx"}); err != nil {
+	files := diarize.Files{Segmentation: filepath.Join(dir, "segmentation.onnx"), Embedding: filepath.Join(dir, "campplus.onnx")}
+	for file, least := range map[string]int64{files.Segmentation: 5 << 20, files.Embedding: 25 << 20} {
+		if st, err := os.Stat(file); err != nil || st.Size() < least {
+			t.Errorf("%v, %v; want %d bytes", st, err, least)
+		}
+	}
+	if err := diarize.Check(files); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"quern/bench/internal/stat"
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
 	"quern/kernels/threads"
@@ -69,7 +70,7 @@ func TestBERT(t *testing.T) {
 		if int8s {
 			limit = 0.1
 		}
-		if d := furthest(out[0].F, out[1].F); !(d <= limit) {
+		if d := stat.Furthest(out[0].F, out[1].F); !(d <= limit) {
 			t.Errorf("int8 %v: the furthest results are %g apart", int8s, d)
 		}
 	}

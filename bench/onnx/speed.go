@@ -3,15 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"time"
 
 	"quern/bench/internal/must"
+	"quern/bench/internal/peer"
 	"quern/bench/internal/stat"
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
@@ -22,10 +21,6 @@ type speedOptions struct {
 	threads, runs, sequence, batch int
 	only                           *regexp.Regexp
 }
-
-// pause parts the runs: the peer's workers go on spinning some 30 ms after theirs,
-// and a run right after has one CPU less.
-const pause = 120 * time.Millisecond
 
 // speed prints how encoders of random weights compare with the peer: each run of
 // one follows a run of the other. Wall time is what counts on an idle machine,
@@ -72,23 +67,22 @@ func compareSpeed(p *node, s *run.Session, name string, batch int, o speedOption
 	wire := toWire(in)
 	r := must.Get(p.Ask(request{Inputs: wire}))
 	want := must.Get(fromWire(r.Outputs))
-	apart := furthest(got["last_hidden_state"].F, want["last_hidden_state"].F)
-	var wall, cpu [2][]float64
-	for range o.runs {
-		time.Sleep(pause)
-		start, used := time.Now(), stat.CPUTime()
-		must.Get(s.Run(ctx, in))
-		wall[0] = append(wall[0], float64(time.Since(start))/1e6)
-		cpu[0] = append(cpu[0], float64(stat.CPUTime()-used)/1e6)
-		time.Sleep(pause)
-		r = must.Get(p.Ask(request{Inputs: wire, Runs: 1}))
-		wall[1], cpu[1] = append(wall[1], r.MS...), append(cpu[1], r.CPU...)
-	}
-	w0, w1, c0, c1 := median(wall[0]), median(wall[1]), median(cpu[0]), median(cpu[1])
-	best := func(x []float64) float64 { return slices.Min(x) }
+	apart := stat.Furthest(got["last_hidden_state"].F, want["last_hidden_state"].F)
+	t := must.Get(peer.InTurn(o.runs, func() error {
+		_, err := s.Run(ctx, in)
+		return err
+	}, func() (wall, cpu float64, err error) {
+		r, err := p.Ask(request{Inputs: wire, Runs: 1})
+		if err != nil {
+			return 0, 0, err
+		}
+		return r.MS[0], r.CPU[0], nil
+	}))
+	wall, cpu := t.Wall, t.CPU
+	w0, w1, c0, c1 := stat.Median(wall[0]), stat.Median(wall[1]), stat.Median(cpu[0]), stat.Median(cpu[1])
 	fmt.Printf("| %s | %d | %.1f (%.1f) | %.1f (%.1f) | %.2f (%.2f) | %.1f (%.1f) | %.1f (%.1f) | %.2f (%.2f) | %.1g |\n", name, batch,
-		w0, best(wall[0]), w1, best(wall[1]), w1/w0, best(wall[1])/best(wall[0]),
-		c0, best(cpu[0]), c1, best(cpu[1]), c1/c0, best(cpu[1])/best(cpu[0]), apart)
+		w0, slices.Min(wall[0]), w1, slices.Min(wall[1]), w1/w0, slices.Min(wall[1])/slices.Min(wall[0]),
+		c0, slices.Min(cpu[0]), c1, slices.Min(cpu[1]), c1/c0, slices.Min(cpu[1])/slices.Min(cpu[0]), apart)
 	return nil
 }
 
@@ -105,26 +99,4 @@ func bertInputs(batch, rows int) map[string]*run.Tensor {
 	return map[string]*run.Tensor{
 		"input_ids": run.NewInts(dims, ids), "attention_mask": run.NewInts(dims, hide), "token_type_ids": run.NewInts(dims, kinds),
 	}
-}
-
-func median(x []float64) float64 {
-	s := slices.Sorted(slices.Values(x))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}
-
-// furthest returns the largest difference of two results, by the root of the mean
-// square of the second.
-func furthest(a, b []float32) float64 {
-	if len(a) != len(b) {
-		return math.Inf(1)
-	}
-	most, square := 0.0, 0.0
-	for i, v := range b {
-		d := math.Abs(float64(a[i]) - float64(v))
-		if !(d <= most) {
-			most = d
-		}
-		square += float64(v) * float64(v)
-	}
-	return most / math.Sqrt(square/float64(len(b)))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -21,6 +20,7 @@ import (
 	run "quern/engine/onnx"
 	"quern/engine/onnx/serve"
 	"quern/formats/onnx"
+	"quern/kernels/quant"
 	"quern/kernels/threads"
 )
 
@@ -38,17 +38,6 @@ type reply struct {
 	MS, CPU float64
 	Data    []byte
 	Tokens  int
-}
-
-// pause parts the runs: the peer's workers go on spinning some 30 ms after theirs.
-const pause = 120 * time.Millisecond
-
-func bytesOf(x []float32) []byte {
-	b := make([]byte, 0, 4*len(x))
-	for _, v := range x {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-	}
-	return b
 }
 
 // sound is noise whose loudness changes as that of speech does.
@@ -92,42 +81,36 @@ func compareEncoder(dir string, o options) (err error) {
 	p := must.Get(peer.Start[request, reply](o.script, o.peers, "onnxruntime-node"))
 	defer p.Stop()
 	must.Get(p.Ask(request{Load: path, Threads: o.threads}))
-	ask := request{Shape: []int{1, f.Bands(), frames}, Data: bytesOf(x)}
+	ask := request{Shape: []int{1, f.Bands(), frames}, Data: quant.Floats(x)}
 	got := must.Get(session.Run(context.Background(), in))["outputs"]
-	want := must.Get(p.Ask(ask)).Data
-	most, square := 0.0, 0.0
-	for i, v := range got.F {
-		b := float64(math.Float32frombits(binary.LittleEndian.Uint32(want[4*i:])))
-		most, square = max(most, math.Abs(float64(v)-b)), square+b*b
-	}
-	var wall, used [2][]float64
-	for range o.runs {
-		time.Sleep(pause)
-		start, cpu := time.Now(), stat.CPUTime()
-		must.Get(session.Run(context.Background(), in))
-		wall[0], used[0] = append(wall[0], float64(time.Since(start))/1e6), append(used[0], float64(stat.CPUTime()-cpu)/1e6)
-		time.Sleep(pause)
-		r := must.Get(p.Ask(ask))
-		wall[1], used[1] = append(wall[1], r.MS), append(used[1], r.CPU)
-	}
+	data := must.Get(p.Ask(ask)).Data
+	want := make([]float32, len(data)/4)
+	quant.F32.Layout().Decode(want, data)
+	t := must.Get(peer.InTurn(o.runs, func() error {
+		_, err := session.Run(context.Background(), in)
+		return err
+	}, times(p, ask)))
 	title := fmt.Sprintf("encoder of %s, %g s, %d threads", filepath.Base(path), o.seconds, o.threads)
-	show(title, "onnxruntime", wall, used)
-	fmt.Printf("furthest apart: %.2g of the root mean square\n", most/math.Sqrt(square/float64(len(got.F))))
+	show(title, "onnxruntime", t)
+	fmt.Printf("furthest apart: %.2g of the root mean square\n", stat.Furthest(got.F, want))
 	return nil
 }
 
-// show prints the times of two programs.
-func show(title, name string, wall, used [2][]float64) {
-	fmt.Printf("%s; milliseconds, medians (best)\n\n| | quern | %s | ratio |\n|---|---:|---:|---:|\n", title, name)
-	for i, x := range [][2][]float64{wall, used} {
-		a, b := median(x[0]), median(x[1])
-		fmt.Printf("| %s | %.1f (%.1f) | %.1f (%.1f) | %.2f (%.2f) |\n", []string{"wall", "CPU"}[i], a, slices.Min(x[0]), b, slices.Min(x[1]), b/a, slices.Min(x[1])/slices.Min(x[0]))
+// times asks what a run of the peer's takes.
+func times(p *peer.Process[request, reply], ask request) func() (wall, cpu float64, err error) {
+	return func() (wall, cpu float64, err error) {
+		r, err := p.Ask(ask)
+		return r.MS, r.CPU, err
 	}
 }
 
-func median(x []float64) float64 {
-	s := slices.Sorted(slices.Values(x))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+// show prints the times of two programs.
+func show(title, name string, t peer.Times) {
+	fmt.Printf("%s; milliseconds, medians (best)\n\n| | quern | %s | ratio |\n|---|---:|---:|---:|\n", title, name)
+	for i, x := range [][2][]float64{t.Wall, t.CPU} {
+		a, b := stat.Median(x[0]), stat.Median(x[1])
+		fmt.Printf("| %s | %.1f (%.1f) | %.1f (%.1f) | %.2f (%.2f) |\n", []string{"wall", "CPU"}[i], a, slices.Min(x[0]), b, slices.Min(x[1]), b/a, slices.Min(x[1])/slices.Min(x[0]))
+	}
 }
 
 // open opens a model of quern's.
@@ -170,19 +153,13 @@ func compareWhole(dir string, o options) (err error) {
 	defer p.Stop()
 	must.Get(p.Ask(request{Sherpa: files, Threads: o.threads}))
 	x := sound(o.seconds)
-	ask := request{Samples: bytesOf(x)}
+	ask := request{Samples: quant.Floats(x)}
 	ours, theirs := must.Get(hear(m, x)), must.Get(p.Ask(ask)).Tokens // and warms up
-	var wall, used [2][]float64
-	for range o.runs {
-		time.Sleep(pause)
-		start, cpu := time.Now(), stat.CPUTime()
-		must.Get(hear(m, x))
-		wall[0], used[0] = append(wall[0], float64(time.Since(start))/1e6), append(used[0], float64(stat.CPUTime()-cpu)/1e6)
-		time.Sleep(pause)
-		r := must.Get(p.Ask(ask))
-		wall[1], used[1] = append(wall[1], r.MS), append(used[1], r.CPU)
-	}
-	show(fmt.Sprintf("%s, %g s of sound, %d threads, %d and %d tokens", strings.TrimSuffix(filepath.Base(files["encoder"]), ".onnx"), o.seconds, o.threads, ours, theirs), "sherpa-onnx", wall, used)
+	t := must.Get(peer.InTurn(o.runs, func() error {
+		_, err := hear(m, x)
+		return err
+	}, times(p, ask)))
+	show(fmt.Sprintf("%s, %g s of sound, %d threads, %d and %d tokens", strings.TrimSuffix(filepath.Base(files["encoder"]), ".onnx"), o.seconds, o.threads, ours, theirs), "sherpa-onnx", t)
 	return nil
 }
 

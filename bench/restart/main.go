@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"quern/bench/internal/must"
+	"quern/bench/internal/stat"
 	"quern/engine"
 	"quern/engine/local"
 	"quern/engine/token"
@@ -200,22 +201,17 @@ func prompt(n int, seed uint64) []token.ID {
 }
 
 func (r *results) print(out io.Writer, o options) {
-	cold := median(r.Cold)
+	cold := stat.Median(r.Cold)
 	fmt.Fprintf(out, "| first token of %d tokens, %s | ms, median (range) | of computing |\n|---|---:|---:|\n", o.tokens, strings.ToUpper(o.cacheType))
 	for _, row := range []struct {
 		name string
 		ms   []float64
 	}{{"computed", r.Cold}, {"in memory", r.Memory}, {"after a restart", r.Disk}, {"after a restart, files not in memory", r.Forgot}} {
 		if len(row.ms) > 0 {
-			fmt.Fprintf(out, "| %s | %.0f (%.0f to %.0f) | %.2f %% |\n", row.name, median(row.ms), slices.Min(row.ms), slices.Max(row.ms), 100*median(row.ms)/cold)
+			fmt.Fprintf(out, "| %s | %.0f (%.0f to %.0f) | %.2f %% |\n", row.name, stat.Median(row.ms), slices.Min(row.ms), slices.Max(row.ms), 100*stat.Median(row.ms)/cold)
 		}
 	}
-	fmt.Fprintf(out, "\n%d files, %.1f MB; loading took %.0f ms the first time, then %.0f.\n", r.Files, float64(r.Bytes)/1e6, median(r.Load), median(r.LoadAgain))
-}
-
-func median(ms []float64) float64 {
-	s := slices.Sorted(slices.Values(ms))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+	fmt.Fprintf(out, "\n%d files, %.1f MB; loading took %.0f ms the first time, then %.0f.\n", r.Files, float64(r.Bytes)/1e6, stat.Median(r.Load), stat.Median(r.LoadAgain))
 }
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

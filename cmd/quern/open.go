@@ -25,7 +25,6 @@ import (
 // to be loaded.
 type models struct {
 	*local.Engine
-	app   *app
 	file  string // the id of the file or reference that was named; "" without one
 	given string // how it was named
 	bars  *terminal.Progress
@@ -65,7 +64,7 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string, a
 			return nil, err
 		}
 	}
-	m := &models{app: a, bars: a.progress("loading")}
+	m := &models{bars: a.progress("loading")}
 	o := s.EngineOptions(log)
 	o.Progress = m.bars.Update
 	o.KeepAlive = -1

@@ -52,11 +52,11 @@ func parseInfo(f []byte, h header) (in info, ok bool) {
 	return in, true
 }
 
-// appendInfo appends the tag frame of a stream at kbps of size bytes, the tag included:
+// infoFrame is the tag frame of a stream at kbps of size bytes, the tag included:
 // a frame whose side information says that it holds nothing. A stream whose frames
 // are 0 does not say how many there are. A bitrate whose frames are too short for the
 // tag is raised for this frame.
-func appendInfo(dst []byte, h header, kbps int, in info, size int64) []byte {
+func infoFrame(h header, kbps int, in info, size int64) []byte {
 	const fields = 8 + 8 + 36 // name and flags, frames and bytes, LAME's part
 	at := 4 + h.side()
 	for i := h.kbps(); i < 15; i++ {
@@ -82,7 +82,7 @@ func appendInfo(dst []byte, h header, kbps int, in info, size int64) []byte {
 	t = be.AppendUint32(t, uint32(size)) // of the music
 	t = append(t, 0, 0)                  // its checksum, which is not kept
 	be.PutUint16(f[at+len(t):], crc16(f[:at+len(t)]))
-	return append(dst, f...)
+	return f
 }
 
 // crc16 is LAME's checksum of its tag: CRC-16/ARC.

@@ -162,7 +162,7 @@ func (e *Writer) begin() {
 	if e.tag > 0 || e.err != nil {
 		return
 	}
-	tag := appendInfo(nil, e.head, e.kbps, info{delay: EncoderDelay}, 0)
+	tag := infoFrame(e.head, e.kbps, info{delay: EncoderDelay}, 0)
 	e.tag = len(tag)
 	_, e.err = e.dst.Write(tag)
 }
@@ -179,7 +179,7 @@ func (e *Writer) finish() {
 		return // not a file after all, a pipe
 	}
 	in := info{frames: frames, delay: EncoderDelay, padding: int(padding)}
-	if _, e.err = e.dst.Write(appendInfo(nil, e.head, e.kbps, in, int64(e.tag)+e.bytes)); e.err == nil {
+	if _, e.err = e.dst.Write(infoFrame(e.head, e.kbps, in, int64(e.tag)+e.bytes)); e.err == nil {
 		_, e.err = seek.Seek(e.bytes, io.SeekCurrent)
 	}
 }

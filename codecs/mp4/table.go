@@ -16,7 +16,6 @@ type sample struct {
 //
 // ISO/IEC 14496-12, 8.7.
 type table struct {
-	f     *file
 	sizes cursor
 	bits  int   // of a number of sizes
 	fixed int64 // of every sample, if not 0
@@ -37,7 +36,7 @@ type table struct {
 
 // newTable returns the samples of the sample table stbl.
 func newTable(f *file, stbl box) (*table, error) {
-	t := &table{f: f, low: -1}
+	t := &table{low: -1}
 	stsz, plain := f.find(stbl, "stsz")
 	if !plain {
 		var ok bool

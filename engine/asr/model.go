@@ -9,7 +9,6 @@ import (
 	"quern/engine/graph"
 	"quern/engine/token"
 	"quern/formats"
-	"quern/formats/ggml"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )
@@ -85,7 +84,7 @@ func (r *runner) run(ctx context.Context, in *graph.Batch, kv graph.Cache, f fun
 // whisper.cpp's. It gives up when ctx ends. The backend stays the caller's and must
 // outlive the Model.
 func Open(ctx context.Context, path string, backend graph.Backend, o OpenOptions) (*Model, error) {
-	set, err := openWeights(path)
+	set, err := formats.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +94,6 @@ func Open(ctx context.Context, path string, backend graph.Backend, o OpenOptions
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
-}
-
-// openWeights opens a file of whisper.cpp's, or what formats.Open does.
-func openWeights(path string) (*weights.Set, error) {
-	if ggml.Sniff(path) != "" {
-		return ggml.Open(path)
-	}
-	return formats.Open(path)
 }
 
 // MaxCandidates is how many beams or tries a window may have.
@@ -233,20 +224,6 @@ func (m *Model) TimesWords() bool { return m.params != nil }
 // Translates reports whether the model translates to English.
 func (m *Model) Translates() bool {
 	return m.Multilingual() && !m.config.turbo() && !m.config.distilled()
-}
-
-// Languages lists the codes of the languages the model knows.
-func (m *Model) Languages() []string {
-	if !m.Multilingual() {
-		return []string{"en"}
-	}
-	var list []string
-	for _, l := range languages {
-		if _, ok := m.special.languages[l.code]; ok {
-			list = append(list, l.code)
-		}
-	}
-	return list
 }
 
 // CacheBytes is the memory of keys and values, which is taken as it is used.

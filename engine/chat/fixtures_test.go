@@ -277,8 +277,8 @@ func TestRealContinue(t *testing.T) {
 func TestRealWants(t *testing.T) {
 	for name, tmpl := range realTemplates(t) {
 		w := tmpl.wants
-		t.Logf("%-55s system %d user %d assistant %d tool %d, string args %v, beside %d, short ids %v, tools %v", name,
-			w.content[RoleSystem], w.content[RoleUser], w.content[RoleAssistant], w.content[RoleTool], w.stringArgs, w.beside, w.shortIDs, w.tools)
+		t.Logf("%-55s system %d user %d assistant %d tool %d, string args %v, beside %d, short ids %v", name,
+			w.content[RoleSystem], w.content[RoleUser], w.content[RoleAssistant], w.content[RoleTool], w.stringArgs, w.beside, w.shortIDs)
 		if short := strings.Contains(name, "Mistral-"); w.shortIDs != short {
 			t.Errorf("%s: ShortCallIDs = %v", name, w.shortIDs)
 		}

@@ -110,6 +110,6 @@ func asText(format *wire.Format, m Message) (Message, error) {
 // showsSystem reports whether the template prints a system message.
 func (t *Template) showsSystem() bool {
 	p := prober{t}
-	out, ok := p.render(t.wants, nil, Message{Role: RoleSystem, Text: needle}, Message{Role: RoleUser, Text: "Hi"})
+	out, ok := p.render(t.wants, Message{Role: RoleSystem, Text: needle}, Message{Role: RoleUser, Text: "Hi"})
 	return ok && strings.Contains(out, needle)
 }

@@ -34,7 +34,6 @@ type wants struct {
 	beside     beside           // the content of a message that only calls tools
 	shortIDs   bool             // tool-call ids of nine letters and digits
 	omitNone   bool             // tools and documents undefined, not None, where there are none
-	tools      bool             // shows tools
 }
 
 // text is the content as one string. Parts are joined with nothing between.

@@ -37,7 +37,6 @@ func (t *Template) probe() {
 	}
 	w.content = content
 	w.shortIDs = p.shortIDs(w)
-	w.tools = p.tools(w)
 	t.wants = w
 }
 
@@ -45,8 +44,8 @@ type prober struct{ t *Template }
 
 // render returns what the template prints for messages in the given shapes,
 // and whether it prints at all.
-func (p prober) render(w wants, tools []Tool, messages ...Message) (string, bool) {
-	base, err := p.t.variables(context.Background(), &Request{Messages: messages, Tools: tools})
+func (p prober) render(w wants, messages ...Message) (string, bool) {
+	base, err := p.t.variables(context.Background(), &Request{Messages: messages})
 	if err != nil {
 		return "", false
 	}
@@ -70,11 +69,11 @@ func (p prober) omitNone() bool {
 		{{Role: RoleSystem, Text: "Be kind."}, {Role: RoleUser, Text: "Hi"}},
 	} {
 		p.t.wants.omitNone = false
-		if _, ok := p.render(wants{}, nil, messages...); ok {
+		if _, ok := p.render(wants{}, messages...); ok {
 			return false
 		}
 		p.t.wants.omitNone = true
-		if _, ok := p.render(wants{}, nil, messages...); ok {
+		if _, ok := p.render(wants{}, messages...); ok {
 			return true
 		}
 	}
@@ -125,10 +124,10 @@ func (p prober) calls(w *wants) {
 func (p prober) showsCall(w wants, n int, none bool) (works, shows bool) {
 	messages := calling(probeID, "ok")[:n]
 	messages[1].NoContent = none
-	out, ok := p.render(w, nil, messages...)
+	out, ok := p.render(w, messages...)
 	if ok && none {
 		messages[1].NoContent = false
-		other, otherOK := p.render(w, nil, messages...)
+		other, otherOK := p.render(w, messages...)
 		ok = !otherOK || strings.Count(out, "None") <= strings.Count(other, "None")
 	}
 	return ok, ok && strings.Contains(out, needle) &&
@@ -161,7 +160,7 @@ func (p prober) shape(w wants, role string) shape {
 		for _, others := range []shape{shapeString, s} {
 			w.content = map[string]shape{RoleSystem: others, RoleUser: others, RoleAssistant: others, RoleTool: others}
 			w.content[role] = s
-			if out, ok := p.render(w, nil, conversation()...); ok && strings.Contains(out, word) {
+			if out, ok := p.render(w, conversation()...); ok && strings.Contains(out, word) {
 				return out, true
 			}
 		}
@@ -189,23 +188,9 @@ func (p prober) shape(w wants, role string) shape {
 func (p prober) shortIDs(w wants) bool {
 	const usual = "call_quern0123456789abcdef"
 	for _, n := range []int{3, 2} {
-		if _, ok := p.render(w, nil, calling(probeID, "ok")[:n]...); ok {
-			_, long := p.render(w, nil, calling(usual, "ok")[:n]...)
+		if _, ok := p.render(w, calling(probeID, "ok")[:n]...); ok {
+			_, long := p.render(w, calling(usual, "ok")[:n]...)
 			return !long
-		}
-	}
-	return false
-}
-
-// tools reports whether a tool's name appears in the prompt.
-func (p prober) tools(w wants) bool {
-	tool := Tool{Raw: []byte(`{"type": "function", "function": {"name": "` + needle + `", "description": "d", "parameters": {"type": "object", "properties": {"a": {"type": "string", "description": "d"}}, "required": ["a"]}}}`)}
-	for _, messages := range [][]Message{
-		{{Role: RoleUser, Text: "Hi"}},
-		{{Role: RoleSystem, Text: "Be kind."}, {Role: RoleUser, Text: "Hi"}},
-	} {
-		if out, ok := p.render(w, []Tool{tool}, messages...); ok && strings.Contains(out, needle) {
-			return true
 		}
 	}
 	return false

@@ -69,13 +69,6 @@ func New(source string, opt Options) (*Template, error) {
 	return t, nil
 }
 
-// Uses reports whether the template reads a variable, such as
-// "enable_thinking", anywhere.
-func (t *Template) Uses(variable string) bool { return t.jinja.Uses(variable) }
-
-// Tools reports whether the template shows the model the tools it is given.
-func (t *Template) Tools() bool { return t.wants.tools }
-
 // ShortCallIDs reports whether the template refuses tool-call ids that are not
 // exactly nine letters and digits, as Mistral's do. Render shortens foreign
 // ids by itself; ids made for such a model should be so from the start.

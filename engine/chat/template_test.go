@@ -247,22 +247,18 @@ func TestNewErrors(t *testing.T) {
 
 func TestWants(t *testing.T) {
 	for _, tt := range []struct {
-		name, source    string
-		tools, shortIDs bool
+		name, source string
+		shortIDs     bool
 	}{
-		{"im", imTemplate, true, false},
-		{"inst", instTemplate, false, true},
-		{"parts", partsTemplate, false, false},
-		{"plain", plainTemplate, false, false},
-		{"broken", "{{ a.b.c }}", false, false},
+		{"im", imTemplate, false},
+		{"inst", instTemplate, true},
+		{"parts", partsTemplate, false},
+		{"plain", plainTemplate, false},
+		{"broken", "{{ a.b.c }}", false},
 	} {
-		tmpl := newTemplate(t, tt.source, Options{})
-		if tmpl.Tools() != tt.tools || tmpl.ShortCallIDs() != tt.shortIDs {
-			t.Errorf("%s: Tools %v, ShortCallIDs %v; want %v, %v", tt.name, tmpl.Tools(), tmpl.ShortCallIDs(), tt.tools, tt.shortIDs)
+		if got := newTemplate(t, tt.source, Options{}).ShortCallIDs(); got != tt.shortIDs {
+			t.Errorf("%s: ShortCallIDs %v, want %v", tt.name, got, tt.shortIDs)
 		}
-	}
-	if tmpl := newTemplate(t, imTemplate, Options{}); !tmpl.Uses("enable_thinking") || tmpl.Uses("documents") {
-		t.Error("Uses: want enable_thinking and not documents")
 	}
 }
 

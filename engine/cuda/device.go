@@ -2,9 +2,7 @@ package cuda
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"quern/formats/weights"
@@ -168,11 +166,7 @@ func (d *device) upload(ctx context.Context, w *placed, t *weights.Tensor, done 
 					floats = make([]float32, n)
 				}
 				from.Decode(floats[:n], src)
-				if w.typ == quant.F32 {
-					putFloats(out, floats[:n])
-				} else {
-					to.Encode(out, floats[:n])
-				}
+				to.Encode(out, floats[:n])
 			}
 			if err := d.stream.Upload(w.at+driver.Ptr(at/to.Block*to.Bytes), out); err != nil {
 				return err
@@ -230,10 +224,4 @@ func (d *device) kernel(name string) (kernel, error) {
 	}
 	d.kernels[name] = kernel{k, handle}
 	return d.kernels[name], nil
-}
-
-func putFloats(dst []byte, x []float32) {
-	for i, v := range x {
-		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(v))
-	}
 }

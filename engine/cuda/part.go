@@ -8,6 +8,7 @@ import (
 
 	"quern/engine/graph"
 	"quern/kernels/cuda/driver"
+	"quern/kernels/quant"
 )
 
 // A part is the steps of a Program that one device runs.
@@ -117,7 +118,7 @@ func (p *part) place(ctx context.Context, done func(int64)) error {
 		if c.at, err = p.d.alloc(4 * int64(len(c.x))); err != nil {
 			return err
 		}
-		if err := p.d.send(c.at, floatBytes(c.x)); err != nil {
+		if err := p.d.send(c.at, quant.Floats(c.x)); err != nil {
 			return err
 		}
 	}
@@ -254,7 +255,7 @@ func (p *part) runBatch(in *graph.Batch, c *cache, handed [][]float32, top []int
 		x := p.mail[mail : mail+n]
 		mail += n
 		// Rows that fill up must be numbers too.
-		got := copy(x, floatBytes(handed[i]))
+		got := copy(x, quant.Floats(handed[i]))
 		x = x[:4*p.rows(v)*p.e.p.Values[v].Width()]
 		clear(x[min(got, len(x)):])
 		if err := p.d.stream.Upload(p.value(v), x); err != nil {
@@ -363,10 +364,6 @@ func (p *part) statesAt() driver.Ptr { return p.slab().states }
 // layerAt is where layer l of the cache lies.
 func (p *part) layerAt(l int) uint64 {
 	return uint64(p.cacheAt()) + uint64(p.kv.between(p.layers.from, l))
-}
-
-func floatBytes(x []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
 
 func bytesFloat(b []byte) []float32 {

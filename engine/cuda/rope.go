@@ -4,6 +4,7 @@ import (
 	"quern/engine/graph"
 	gpu "quern/kernels/cuda"
 	"quern/kernels/cuda/driver"
+	"quern/kernels/quant"
 	"quern/kernels/vec"
 )
 
@@ -89,7 +90,7 @@ func (p *part) rotate(t *ropeTable, places int) error {
 			at driver.Ptr
 			x  []float32
 		}{{t.cos, cos}, {t.sin, sin}} {
-			if err := p.d.send(half.at+driver.Ptr(4*from*pairs), floatBytes(half.x[:n*pairs])); err != nil {
+			if err := p.d.send(half.at+driver.Ptr(4*from*pairs), quant.Floats(half.x[:n*pairs])); err != nil {
 				return err
 			}
 		}

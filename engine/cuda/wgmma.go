@@ -135,7 +135,7 @@ func (d *device) compareGEMM() (err error) {
 	}
 	w, x := random(tryOut*tryIn), random(tryRows*tryIn)
 	decoded := make([]float32, len(w))
-	xs, err := put(floatBytes(x))
+	xs, err := put(quant.Floats(x))
 	if err != nil {
 		return err
 	}
@@ -146,11 +146,11 @@ func (d *device) compareGEMM() (err error) {
 	if err := d.run("gemm90_x", gpu.Dims{In: tryIn, Rows: tryRows}, uint64(ordered), uint64(xs), tryIn); err != nil {
 		return err
 	}
-	bias, err := put(floatBytes(random(tryOut)))
+	bias, err := put(quant.Floats(random(tryOut)))
 	if err != nil {
 		return err
 	}
-	residual, err := put(floatBytes(random(tryRows * tryOut)))
+	residual, err := put(quant.Floats(random(tryRows * tryOut)))
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func newModel(r lm.Reader, x Encoder, width int) *Model {
 
 // probe is how many numbers the vector of a short text has.
 func (m *Model) probe(ctx context.Context) (int, error) {
-	v, err := m.encode(ctx, [][]token.ID{m.Vocab.EncodeSequence(nil, "a", false)}, nil)
+	v, err := m.encode(ctx, [][]token.ID{m.Vocab.EncodeSequence("a", false)}, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -106,7 +106,7 @@ func (m *Model) vectors(ctx context.Context, r *engine.EmbedRequest, prefix stri
 		if ids == nil {
 			text := prefix + in.Text
 			ids, n, err = m.Alone(ctx, text, m.Context, r.Truncate, func(e token.Encoder) ([]token.ID, error) {
-				return e.EncodeSequence(nil, text, false)
+				return e.EncodeSequence(text, false)
 			})
 			if err != nil {
 				return engine.EmbedResult{}, err

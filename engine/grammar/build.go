@@ -155,17 +155,6 @@ func (b *Builder) Text(stops ...string) *Node {
 	return b.Lexeme(And(parts...))
 }
 
-// Until is any bytes up to and with the first of the triggers: what a lazy
-// grammar reads before it begins to constrain. Alt(Text(t), Seq(Until(t), x)) is
-// free text in which x must follow t, once.
-func (b *Builder) Until(triggers ...string) *Node {
-	var ends []*Regex
-	for _, s := range triggers {
-		ends = append(ends, Lit(s))
-	}
-	return b.Shortest(Concat(Star(AnyByte()), Or(ends...)))
-}
-
 // Choice is any one of the texts.
 func (b *Builder) Choice(texts ...string) *Node {
 	list := make([]*Regex, len(texts))

@@ -343,11 +343,3 @@ func (s *State) Rollback(n int) {
 	s.marks = s.marks[:len(s.marks)-n]
 	s.drop(s.now())
 }
-
-// Clone returns a State of its own at the same place, with the same past.
-func (s *State) Clone() *State {
-	c := &State{recogniser: newRecogniser(s.g), err: s.err}
-	c.rows, c.items, c.buckets = slices.Clone(s.rows), slices.Clone(s.items), slices.Clone(s.buckets)
-	c.threads, c.marks = slices.Clone(s.threads), slices.Clone(s.marks)
-	return c
-}

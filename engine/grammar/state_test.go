@@ -41,10 +41,10 @@ func TestMeaning(t *testing.T) {
 		}, map[string]rune{"b": '1', "ab": '-', "a": '-'}},
 		{"text and its stops", func(b *Builder) *Node { return b.Text("<m>", "ab") },
 			map[string]rune{"": '1', "a<m": '1', "a<m>": '-', "ac<<mm>a": '1', "ab": '-', "\xff\x00": '1'}},
-		{"until", func(b *Builder) *Node { return b.Seq(b.Until("<m>", "ab"), b.Literal("<")) },
+		{"until", func(b *Builder) *Node { return b.Seq(until(b, "<m>", "ab"), b.Literal("<")) },
 			map[string]rune{"": '0', "xx<m>": '0', "<m><": '1', "<<m><": '1', "ab<": '1', "abc": '-', "<m>x": '-'}},
 		{"lazy call", func(b *Builder) *Node {
-			return b.Alt(b.Text("<m>"), b.Seq(b.Until("<m>"), b.Literal("[]"), b.Text()))
+			return b.Alt(b.Text("<m>"), b.Seq(until(b, "<m>"), b.Literal("[]"), b.Text()))
 		}, map[string]rune{"": '1', "<": '1', "<m": '1', "<m>": '0', "<m>[]": '1', "<m>[]<m>x": '1', "<m>x": '-'}},
 		{"intersection", func(b *Builder) *Node {
 			return b.Lexeme(And(Repeat(Chars(az), 2, 4), Concat(Star(AnyByte()), Lit("b"), Star(AnyByte())), Not(Concat(Lit("x"), Star(AnyByte())))))

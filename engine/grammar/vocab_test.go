@@ -74,7 +74,7 @@ func TestRealVocabularies(t *testing.T) {
 					return b.Repeat(b.Alt(word, b.Literal(" "), b.Literal(", ")), 1, Unbounded)
 				}},
 				{"lazy", "I ca", func(b *Builder) *Node {
-					return b.Alt(b.Text("<call>"), b.Seq(b.Until("<call>"), b.Literal("{}")))
+					return b.Alt(b.Text("<call>"), b.Seq(until(b, "<call>"), b.Literal("{}")))
 				}},
 			} {
 				rng := rand.New(rand.NewPCG(1, 1))

@@ -19,7 +19,6 @@ type transfer struct {
 	c    *Client
 	root *os.Root
 	plan *Plan
-	rec  *record
 
 	mu       sync.Mutex // of what follows, and of Progress
 	all      int64      // bytes that had to be fetched
@@ -48,10 +47,10 @@ type job struct {
 
 // transfer fetches what is not Present. Small files come first and what others
 // point to comes before them; within that, Parallel requests run at a time.
-func (c *Client) transfer(parent context.Context, root *os.Root, p *Plan, rec *record) (err error) {
+func (c *Client) transfer(parent context.Context, root *os.Root, p *Plan) (err error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	t := &transfer{c: c, root: root, plan: p, rec: rec, fileDone: map[string]int64{}}
+	t := &transfer{c: c, root: root, plan: p, fileDone: map[string]int64{}}
 	var items []*item
 	defer func() {
 		for _, it := range items {

@@ -255,7 +255,7 @@ func (c *Client) fetch(ctx context.Context, root *os.Root, p *Plan) error {
 			return err
 		}
 	}
-	if err := c.transfer(ctx, root, p, rec); err != nil {
+	if err := c.transfer(ctx, root, p); err != nil {
 		return err
 	}
 	for _, f := range p.Files {

@@ -289,7 +289,6 @@ func (s Store) loose(root *os.Root, dir string) []Model {
 
 // A Removal is what Remove would delete.
 type Removal struct {
-	Ref   Ref
 	Files []string // below the store
 	Bytes int64
 	Left  []string // files in the folder that are no part of a model
@@ -310,7 +309,6 @@ func (s Store) Removal(r Ref) (Removal, error) {
 }
 
 func (s Store) removal(root *os.Root, r Ref) (out Removal, have *repo, err error) {
-	out.Ref = r
 	have, err = scan(root, r.Repo())
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -333,7 +331,6 @@ func (s Store) removal(root *os.Root, r Ref) (out Removal, have *repo, err error
 // without lists what goes with some of a repository's models. What a pull that did not
 // end has left goes with the last of them, where halves says so.
 func (r *repo) without(ref Ref, goes []*variant, halves bool) (out Removal, err error) {
-	out.Ref = ref
 	all := variants(r.files)
 	drop := map[string]bool{}
 	for _, v := range goes {

@@ -30,9 +30,6 @@ func (p *blocks) Available() int { return len(p.free) + p.idles }
 // Used is how many blocks tables hold.
 func (p *blocks) Used() int { return len(p.refs) - p.Available() }
 
-// Refs is how many tables hold b.
-func (p *blocks) Refs(b int32) int { return int(p.refs[b]) }
-
 // take gives a block one reference: a free one, or else the one that has been idle longest,
 // whose contents are cached.
 func (p *blocks) take() (b int32, cached, ok bool) {

@@ -7,7 +7,6 @@ import (
 
 	"quern/engine/builtin"
 	"quern/formats"
-	"quern/formats/ggml"
 	"quern/formats/gguf"
 	"quern/formats/weights"
 )
@@ -22,9 +21,6 @@ const BuiltinPath = "builtin:" + builtin.Name
 func Open(path string) (*weights.Set, error) {
 	if path == BuiltinPath {
 		return gguf.Parse(builtin.GGUF())
-	}
-	if ggml.Sniff(path) != "" {
-		return ggml.Open(path)
 	}
 	return formats.Open(path)
 }

@@ -171,15 +171,17 @@ var published = []struct{ kind, more string }{
 
 const publishedSizes = `"hidden_size":64,"num_hidden_layers":1,"num_attention_heads":1,"intermediate_size":64,"vocab_size":320,"torch_dtype":"bfloat16","transformers_version":"4.45.0","use_cache":true,"initializer_range":0.02,"bos_token_id":1,"eos_token_id":[1,2],"attention_dropout":0.0,`
 
-// A PyTorch checkpoint does not say what its names mean: it is neither run nor
-// converted.
-func TestCheckpointRefused(t *testing.T) {
-	set := &weights.Set{Source: weights.Torch}
-	_, open := model.Open(set)
-	_, convert := model.ToGGUF(set)
-	for _, err := range []error{open, convert} {
-		if !errors.Is(err, model.ErrUnsupported) || !strings.Contains(err.Error(), "PyTorch checkpoint") {
-			t.Errorf("%v, want it refused by name", err)
+// A PyTorch checkpoint does not say what its names mean, and whisper.cpp's files hold
+// other models: they are neither run nor converted.
+func TestContainersRefused(t *testing.T) {
+	for source, want := range map[weights.Source]string{weights.Torch: "PyTorch checkpoint", weights.GGML: "whisper.cpp's"} {
+		set := &weights.Set{Source: source}
+		_, open := model.Open(set)
+		_, convert := model.ToGGUF(set)
+		for _, err := range []error{open, convert} {
+			if !errors.Is(err, model.ErrUnsupported) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
 		}
 	}
 }

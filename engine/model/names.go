@@ -12,14 +12,18 @@ import (
 
 // Translate returns set in GGUF's terms: its names of keys and tensors, its
 // fused and stacked tensors. A GGUF file's Set is returned as it is; a PyTorch
-// checkpoint, which does not say what its names mean, is refused. Query and key
-// rows stay as the container has them, which the result's Source tells.
+// checkpoint, which does not say what its names mean, and whisper.cpp's models are
+// refused. Query and key rows stay as the container has them, which the result's
+// Source tells.
 //
 // Tensors alias those of set where they can. Those that have to be put
 // together have no Data until set.Fill.
 func Translate(set *weights.Set) (*weights.Set, error) {
-	if set.Source == weights.Torch {
+	switch set.Source {
+	case weights.Torch:
 		return nil, fmt.Errorf("%w: a PyTorch checkpoint; quern runs only Kokoro's of those: get the model as SafeTensors or GGUF", ErrUnsupported)
+	case weights.GGML:
+		return nil, fmt.Errorf("%w: a file of whisper.cpp's, which holds no text model", ErrUnsupported)
 	}
 	if IsAdapter(&set.Meta) {
 		return nil, fmt.Errorf("%w: a LoRA adapter, no model by itself: name it under adapters of its model", ErrUnsupported)
@@ -183,7 +187,6 @@ type translation struct {
 
 // A stack is the tensors of one kind of all experts of a layer.
 type stack struct {
-	name  string
 	parts map[int]*weights.Tensor
 }
 
@@ -272,7 +275,7 @@ func (tr *translation) add(t *weights.Tensor) error {
 	if expert >= 0 {
 		s := tr.stacks[name]
 		if s == nil {
-			s = &stack{name: name, parts: make(map[int]*weights.Tensor)}
+			s = &stack{parts: make(map[int]*weights.Tensor)}
 			tr.stacks[name] = s
 		}
 		if s.parts[expert] != nil {

@@ -273,7 +273,7 @@ func (k *Keeper) retire(of []*catalog.Entry, then func() error) error {
 	for _, n := range of {
 		if r := k.resident(n); r.users > 0 || r.loading != nil || r.retired {
 			k.mu.Unlock()
-			return engine.Errorf(engine.CodeModelInUse, "model", "model %q is in use by %s; try again when they have ended", n.ID, count(max(1, r.users-r.inner+r.waiting()), "request"))
+			return engine.Errorf(engine.CodeModelInUse, "model", "model %q is in use by %s; try again when they have ended", n.ID, requests(max(1, r.users-r.inner+r.waiting())))
 		}
 	}
 	var shut []func()

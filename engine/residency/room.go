@@ -238,7 +238,7 @@ func (k *Keeper) holders(l *Load) string {
 	var list []holder
 	for _, n := range k.live {
 		b := n.model.Bytes()
-		list = append(list, holder{b, fmt.Sprintf("model %q holds %s for %s", n.ID, engine.MiB(b), count(n.users-n.inner, "request"))})
+		list = append(list, holder{b, fmt.Sprintf("model %q holds %s for %s", n.ID, engine.MiB(b), requests(n.users-n.inner))})
 	}
 	for _, other := range k.loads {
 		if other != l && other.has > 0 {
@@ -259,11 +259,11 @@ func (k *Keeper) holders(l *Load) string {
 	return strings.Join(texts, ", ")
 }
 
-func count(n int, what string) string {
+func requests(n int) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 request"
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d requests", n)
 }
 
 // lighter says what makes a model need less memory, or where there is nothing,

@@ -78,8 +78,6 @@ func (s *Scheduler) promptDone(q *sequence) {
 	}
 	q.st.events <- Event{Type: PromptDone, Prompt: &Prompt{
 		Cached:   q.cached,
-		Queue:    q.started.Sub(q.submitted),
-		Took:     s.now.Sub(q.started),
 		Logprobs: q.scores,
 	}}
 	q.scores = nil

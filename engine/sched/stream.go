@@ -47,8 +47,6 @@ type Event struct {
 // A Prompt tells how evaluating a prompt went.
 type Prompt struct {
 	Cached   int            // tokens taken from the prefix cache
-	Queue    time.Duration  // from Submit to the first step
-	Took     time.Duration  // from the first step to the end of the prompt
 	Logprobs []sample.Token // with Request.PromptLogprobs: one for each token; the first has only its ID
 }
 

@@ -27,7 +27,7 @@ func (m *Model) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.
 	var err error
 	res.Tokens, _, err = m.Alone(ctx, r.Prompt.Text, lm.AnyLength, false, func(e token.Encoder) ([]token.ID, error) {
 		if r.AddSpecial {
-			return e.EncodeSequence(nil, r.Prompt.Text, true)
+			return e.EncodeSequence(r.Prompt.Text, true)
 		}
 		return e.Encode(nil, r.Prompt.Text, true)
 	})

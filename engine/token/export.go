@@ -299,7 +299,7 @@ func sameTokens(v *Vocab, m *weights.Meta) error {
 		return err
 	}
 	for _, p := range probes {
-		if got, want := w.EncodeSequence(nil, p, false), v.EncodeSequence(nil, p, false); !slices.Equal(got, want) {
+		if got, want := w.EncodeSequence(p, false), v.EncodeSequence(p, false); !slices.Equal(got, want) {
 			return fmt.Errorf("%w: what GGUF can say of this tokenizer makes other tokens of %q", ErrUnsupported, p)
 		}
 	}

@@ -73,7 +73,7 @@ func TestToGGUF(t *testing.T) {
 				if err := errors.Join(json.Unmarshal(row[0], &text), json.Unmarshal(row[1], &want)); err != nil {
 					t.Fatal(err)
 				}
-				if got := v.EncodeSequence(nil, text, true); !slices.Equal(got, want) {
+				if got := v.EncodeSequence(text, true); !slices.Equal(got, want) {
 					wrong++
 					t.Logf("%q: %v, want %v", text, got, want)
 				}

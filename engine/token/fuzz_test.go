@@ -103,7 +103,7 @@ func FuzzSpec(f *testing.F) {
 			return
 		}
 		for _, special := range []bool{false, true} {
-			ids := v.EncodeSequence(nil, text, special)
+			ids := v.EncodeSequence(text, special)
 			checkBounds(t, v, text, special)
 			for _, id := range ids {
 				if id < 0 || int(id) >= v.Size() {

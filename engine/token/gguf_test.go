@@ -132,7 +132,7 @@ func TestFixtureFacts(t *testing.T) {
 func TestStories(t *testing.T) {
 	v := newVocab(t, readSpec(t, fixtures.Path(t, "real", "stories260K.gguf")))
 	const text = "Once upon a time, there was a little girl named Lily."
-	ids := v.EncodeSequence(nil, text, false)
+	ids := v.EncodeSequence(text, false)
 	if v.Size() != 512 || ids[0] != v.Special(token.BOS) {
 		t.Errorf("%d tokens, sequence %v", v.Size(), ids)
 	}

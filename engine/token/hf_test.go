@@ -74,7 +74,7 @@ func sameAsHF(t *testing.T, path string) {
 				t.Fatal(err)
 			}
 		}
-		got := v.EncodeSequence(nil, text, true)
+		got := v.EncodeSequence(text, true)
 		if !slices.Equal(got, want) {
 			if wrong++; wrong <= 10 {
 				i := 0
@@ -214,7 +214,7 @@ func TestHFControl(t *testing.T) {
 	if got := v.Encode(nil, "<end><turn>", false); slices.Contains(got, 11) || slices.Contains(got, 13) {
 		t.Errorf("plain text became %v, with a control token", got)
 	}
-	if got := v.EncodeSequence(nil, "a<end><tool>", true); !slices.Equal(got, []token.ID{1, 1, 11, 12}) {
+	if got := v.EncodeSequence("a<end><tool>", true); !slices.Equal(got, []token.ID{1, 1, 11, 12}) {
 		t.Errorf("trusted text became %v, want BOS, a, <end>, <tool>", got)
 	}
 	if got := v.Encode(nil, "ab-ab1", true); !slices.Equal(got, []token.ID{5, 3, 5, 10}) {
@@ -308,7 +308,7 @@ func FuzzHF(f *testing.F) {
 			}
 			return
 		}
-		for _, id := range v.EncodeSequence(nil, text, true) {
+		for _, id := range v.EncodeSequence(text, true) {
 			if id < 0 || int(id) >= v.Size() {
 				t.Fatalf("token %d of %d", id, v.Size())
 			}

@@ -300,16 +300,16 @@ func (v *Vocab) encode(dst []ID, text string, m *matcher, accept func(id ID, sta
 
 // EncodeSequence is Encode for a text that stands alone: with the tokens the
 // model wants before and after it.
-func (v *Vocab) EncodeSequence(dst []ID, text string, special bool) []ID {
-	return v.end(v.Encode(v.begin(dst), text, special))
+func (v *Vocab) EncodeSequence(text string, special bool) []ID {
+	return v.end(v.Encode(v.begin(), text, special))
 }
 
-// begin appends what the model wants before a sequence.
-func (v *Vocab) begin(dst []ID) []ID {
+// begin is what the model wants before a sequence.
+func (v *Vocab) begin() []ID {
 	if v.AddBOS() {
-		dst = append(dst, v.special[BOS])
+		return []ID{v.special[BOS]}
 	}
-	return dst
+	return nil
 }
 
 // end appends what the model wants after one.

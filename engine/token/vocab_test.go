@@ -116,7 +116,7 @@ func TestEncodeSequence(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := newVocab(t, tt.s.Spec)
-			if got := pieces(v, v.EncodeSequence(nil, tt.text, false)); got != tt.want {
+			if got := pieces(v, v.EncodeSequence(tt.text, false)); got != tt.want {
 				t.Errorf("EncodeSequence(%q) = %s; want %s", tt.text, got, tt.want)
 			}
 		})

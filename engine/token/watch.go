@@ -33,8 +33,8 @@ func (e Encoder) EncodeTrusted(dst []ID, text string, trusted func(from, to int)
 
 // EncodeSequence is Vocab.EncodeSequence. With an error come the tokens of the
 // words before, and nothing after them.
-func (e Encoder) EncodeSequence(dst []ID, text string, special bool) ([]ID, error) {
-	dst, err := e.Encode(e.v.begin(dst), text, special)
+func (e Encoder) EncodeSequence(text string, special bool) ([]ID, error) {
+	dst, err := e.Encode(e.v.begin(), text, special)
 	if err != nil {
 		return dst, err
 	}

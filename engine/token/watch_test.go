@@ -38,14 +38,14 @@ func TestWatched(t *testing.T) {
 	errStop := errors.New("stop")
 	for name, v := range families(t) {
 		for _, text := range []string{"", "hello", strings.Repeat("ab a", 20000), strings.Repeat("a", 80000), strings.Repeat("a<s>", 20000), strings.Repeat("漢 ", 20000)} {
-			want := v.EncodeSequence(nil, text, true)
+			want := v.EncodeSequence(text, true)
 			asked := 0
 			got, err := v.Watched(func(tokens int) error {
 				if asked++; tokens > len(want) {
 					t.Errorf("%s: asked about %d tokens of %d", name, tokens, len(want))
 				}
 				return nil
-			}).EncodeSequence(nil, text, true)
+			}).EncodeSequence(text, true)
 			if err != nil || !slices.Equal(got, want) {
 				t.Fatalf("%s: %.20q watched gives %d tokens and %v, want %d", name, text, len(got), err, len(want))
 			}
@@ -62,7 +62,7 @@ func TestWatched(t *testing.T) {
 						return errStop
 					}
 					return nil
-				}).EncodeSequence(nil, text, true)
+				}).EncodeSequence(text, true)
 				if n > asked {
 					continue
 				}

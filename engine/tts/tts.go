@@ -4,11 +4,9 @@
 package tts
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,8 +14,7 @@ import (
 
 	"quern/engine/tts/formant"
 	"quern/engine/tts/kokoro"
-	"quern/formats/safetensors"
-	"quern/formats/torch"
+	"quern/formats"
 	"quern/formats/weights"
 )
 
@@ -151,9 +148,9 @@ func OpenKokoro(path string, pool kokoro.Pool) (Synth, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := openWeights(file)
+	set, err := formats.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, err
 	}
 	defer set.Close()
 	dir := filepath.Dir(file)
@@ -200,7 +197,7 @@ func findKokoro(path string) (string, error) {
 		}
 	}
 	for _, c := range candidates {
-		set, err := openWeights(c)
+		set, err := formats.Open(c)
 		if err != nil {
 			continue
 		}
@@ -211,24 +208,6 @@ func findKokoro(path string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%w: %s holds no Kokoro model (.pth or .safetensors)", weights.ErrFormat, path)
-}
-
-// openWeights opens a checkpoint or a SafeTensors file by what it begins with.
-func openWeights(path string) (*weights.Set, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	head := make([]byte, 256)
-	n, err := io.ReadFull(f, head)
-	f.Close()
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if head = head[:n]; bytes.HasPrefix(head, []byte("PK")) {
-		return torch.Open(path)
-	}
-	return safetensors.Open(path)
 }
 
 func (s *kokoroSynth) Name() string { return "kokoro" }

@@ -49,7 +49,6 @@ type Syntax struct {
 	quotes       string
 	message      string
 	paramOpen    string
-	paramEnd     string
 }
 
 // NewSyntax prepares a format for a vocabulary. special reports whether a text
@@ -86,7 +85,6 @@ func NewSyntax(f *Format, special func(string) bool) *Syntax {
 	s.param = s.pieces(f.Param)
 	if len(s.param) > 0 {
 		s.paramOpen = s.param[0].Text
-		s.paramEnd = s.param[len(s.param)-1].Text
 	}
 	for _, text := range f.Section.Close {
 		s.close = append(s.close, v.encode(text))

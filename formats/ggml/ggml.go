@@ -117,10 +117,8 @@ func Parse(data []byte) (*weights.Set, error) {
 func short(what string) error { return fmt.Errorf("%w: the %s is cut short", ErrFormat, what) }
 
 // number keeps the next number as metadata.
-func number(c *scan.Cursor, set *weights.Set, key string) int64 {
-	n := int64(int32(c.Uint32()))
-	set.Meta.Set(key, n)
-	return n
+func number(c *scan.Cursor, set *weights.Set, key string) {
+	set.Meta.Set(key, int64(int32(c.Uint32())))
 }
 
 // whisperKeys are the hyper-parameters that follow the size of the vocabulary.
@@ -137,13 +135,20 @@ func whisper(c *scan.Cursor, set *weights.Set, vocab uint32) error {
 	set.Meta.Set(KindKey, Whisper)
 	set.Meta.Set("whisper.vocab", int64(int32(vocab)))
 	for _, key := range whisperKeys {
-		if n := number(c, set, key); n < 0 {
-			return fmt.Errorf("%w: %s is %d", ErrFormat, key, n)
-		}
+		number(c, set, key)
 	}
 	bands, bins := c.Uint32(), c.Uint32()
 	if !c.OK() {
 		return short("header")
+	}
+	// Language models of this age have no filters and their tokens here.
+	if mels, _ := set.Meta.Int("whisper.mels"); mels != int64(bands) {
+		return fmt.Errorf("%w: a ggml file from before GGUF that holds no Whisper model; get the model as GGUF or convert it again", ErrUnsupported)
+	}
+	for _, key := range whisperKeys {
+		if n, _ := set.Meta.Int(key); n < 0 {
+			return fmt.Errorf("%w: %s is %d", ErrFormat, key, n)
+		}
 	}
 	if bands == 0 || bands > maxMels || bins == 0 || !c.Fits(uint64(bands)*uint64(bins), 4) {
 		return fmt.Errorf("%w: %d by %d mel filters", ErrFormat, bands, bins)

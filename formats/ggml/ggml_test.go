@@ -46,6 +46,13 @@ func small() *file {
 	return f.ints(2).text("a").text(" b")
 }
 
+// llama is how llama.cpp's files began before GGUF: seven sizes and the tokens.
+func llama() *file {
+	f := new(file)
+	f.WriteString(ggml.Magic)
+	return f.ints(32000, 4096, 256, 32, 32, 128, 1).text(" \u2047 ").text("").text("").text("\x00").text("\x01")
+}
+
 func detector() *file {
 	f := new(file)
 	f.WriteString(ggml.Magic)
@@ -107,6 +114,7 @@ func TestBad(t *testing.T) {
 		{"five dimensions", "a tensor of 5 dimensions", small().tensor("w", 1, nil, 1, 1, 1, 1, 1).Bytes(), ggml.ErrFormat},
 		{"huge dimensions", "dimension 1 of a tensor", small().tensor("w", 1, nil, 1<<30, 4).Bytes(), ggml.ErrFormat},
 		{"number type", `tensor "w" has number type 16 IQ2_XXS`, small().tensor("w", 16, nil, 1).Bytes(), ggml.ErrUnsupported},
+		{"language model", "a ggml file from before GGUF", llama().Bytes(), ggml.ErrUnsupported},
 		{"other detector", `a ggml model called "silero-08k"`, append([]byte(ggml.Magic), "\x0a\x00\x00\x00silero-08k"...), ggml.ErrUnsupported},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -26,7 +26,6 @@ type (
 	storage struct {
 		kind global
 		file string
-		n    int64
 	}
 	tensor struct {
 		storage       *storage
@@ -351,7 +350,7 @@ func (m *machine) persistent() error {
 	if t[0] != "storage" || !a || !b || !c || n < 0 {
 		return bad("a reference that is no storage")
 	}
-	m.push(&storage{kind: kind, file: file, n: n})
+	m.push(&storage{kind: kind, file: file})
 	return nil
 }
 

@@ -95,21 +95,6 @@ func (c *AdaIN) Run(p *threads.Pool, dst, x []float32, rows int, gain, bias []fl
 	c.dst, c.x, c.act = nil, nil, AdaINActivation{}
 }
 
-// Activate writes act(x) to dst, with the shapes of Run.
-func (c *AdaIN) Activate(p *threads.Pool, dst, x []float32, rows int, act AdaINActivation) {
-	n := c.channels
-	if len(x) != rows*n || len(dst) != rows*n || act.Alpha != nil && len(act.Alpha) != n {
-		panic(fmt.Sprintf("vec: activation of %d rows of %d channels in %d floats into %d, with %d parameters", rows, n, len(x), len(dst), len(act.Alpha)))
-	}
-	for i := range n {
-		c.scale[i], c.shift[i] = 1, 0
-	}
-	c.dst, c.x, c.rows, c.act = dst, x, rows, act
-	c.invert()
-	p.Run((rows+statRows-1)/statRows, &c.perform)
-	c.dst, c.x, c.act = nil, nil, AdaINActivation{}
-}
-
 func (c *AdaIN) invert() {
 	for i, a := range c.act.Alpha {
 		c.inverse[i] = 0

@@ -67,24 +67,6 @@ func TestAdaIN(t *testing.T) {
 	})
 }
 
-func TestChannelActivate(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		r := rand.New(rand.NewPCG(3, 4))
-		p := threads.NewPool(2)
-		defer p.Close()
-		const rows, n = 300, 19
-		x := kerneltest.Floats(r, rows*n)
-		c := NewAdaIN(n)
-		dst := make([]float32, len(x))
-		c.Activate(p, dst, x, rows, AdaINActivation{Slope: 0.1})
-		for i, v := range x {
-			if want := max(v, 0) + 0.1*min(v, 0); dst[i] != want {
-				t.Fatalf("leaky(%g) = %g, want %g", v, dst[i], want)
-			}
-		}
-	})
-}
-
 func BenchmarkAdaIN(b *testing.B) {
 	const rows, n = 24000, 128
 	r := rand.New(rand.NewPCG(3, 5))

@@ -115,6 +115,3 @@ func (m *Model) TimesWords() bool { return m.Kind != AED }
 
 // Translates reports whether the model writes other languages than are spoken.
 func (m *Model) Translates() bool { return m.Kind == AED && len(m.languages) > 1 }
-
-// Languages lists the codes of the languages the model knows; nil: it is not known which.
-func (m *Model) Languages() []string { return slices.Clone(m.languages) }

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"quern/formats"
-	"quern/formats/ggml"
 	"quern/formats/weights"
 	"quern/kernels/gemm"
 )
@@ -62,11 +61,7 @@ var sileroNames = [2]struct {
 
 // OpenSilero reads the detector of a file, of whisper.cpp's form or SafeTensors.
 func OpenSilero(path string) (*Silero, error) {
-	open := formats.Open
-	if ggml.Sniff(path) != "" {
-		open = ggml.Open
-	}
-	set, err := open(path)
+	set, err := formats.Open(path)
 	if err != nil {
 		return nil, err
 	}

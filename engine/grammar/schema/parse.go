@@ -20,7 +20,6 @@ type schema struct {
 
 	minLength, maxLength count
 	pattern              *node
-	patternAt            string
 	format               string
 
 	minimum, maximum   *big.Rat
@@ -200,7 +199,7 @@ func (c *compiler) readPattern(s *schema, v *value) error {
 	if err != nil {
 		return wrong(v, "%v", err)
 	}
-	s.pattern, s.patternAt = n, v.at
+	s.pattern = n
 	return nil
 }
 

@@ -108,13 +108,13 @@ func (c *config) read(o *body.Object) {
 		if in := a.Object("input"); in != nil {
 			readFormat(in, "format", &c.in)
 			c.readHearing(in, "transcription")
-			c.readTurns(in, "turn_detection")
+			c.readTurns(in)
 			in.Ignore("noise_reduction")
 		}
 	}
 	readFormat(o, "input_audio_format", &c.in)
 	c.readHearing(o, "input_audio_transcription")
-	c.readTurns(o, "turn_detection")
+	c.readTurns(o)
 	if _, ok := o.Sent("include"); ok {
 		c.ear.logprobs = false
 		for v := range o.Items("include") {
@@ -295,7 +295,8 @@ const maxKeywords = 256
 const maxWait = 10000
 
 // readTurns takes when turns end; null leaves that to the client.
-func (c *config) readTurns(o *body.Object, field string) {
+func (c *config) readTurns(o *body.Object) {
+	const field = "turn_detection"
 	if isNull(o, field) {
 		c.turns = nil
 		return

@@ -102,12 +102,12 @@ func (s *session) serve() ending {
 			f()
 		case <-idle.C:
 			if !s.active && s.resp == nil {
-				return s.over("session_expired", "no event came for realtime.idle (%v); connect again, or raise it", o.Realtime.Idle)
+				return s.over("no event came for realtime.idle (%v); connect again, or raise it", o.Realtime.Idle)
 			}
 			s.active = false
 			idle.Reset(o.Realtime.Idle)
 		case <-total.C:
-			return s.over("session_expired", "the session has lasted for realtime.total (%v); connect again", o.Realtime.Total)
+			return s.over("the session has lasted for realtime.total (%v); connect again", o.Realtime.Total)
 		case <-closing:
 			if s.resp == nil {
 				return s.shutdown()
@@ -141,9 +141,9 @@ func (s *session) shutdown() ending {
 }
 
 // over tells the client why the session ends.
-func (s *session) over(code fault.Code, format string, args ...any) ending {
+func (s *session) over(format string, args ...any) ending {
 	e := fault.New(fault.CodeRequestTimeout, "", format, args...)
-	e.Code = code
+	e.Code = "session_expired"
 	s.fail(e, "")
 	return ending{statusNormal, "the session expired"}
 }

@@ -41,9 +41,6 @@ func (c *Call) release() {
 	}
 }
 
-// Owner tells callers with different keys apart. It is the same for all without keys.
-func (c *Call) Owner() string { return c.owner }
-
 // LogTokens notes what the call's model read and made, which the caller's limits count.
 func (c *Call) LogTokens(prompt, output int) {
 	model := c.Lease.Info().ID

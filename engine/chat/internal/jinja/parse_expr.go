@@ -184,7 +184,6 @@ func (p *parser) primary() expr {
 		case "none", "None":
 			return &constExpr{None}
 		}
-		p.names[t.text] = true
 		p.noteSpecial(t.text)
 		return &nameExpr{t.text}
 	case t.kind == tokString:

@@ -15,12 +15,8 @@ const (
 
 // A Template is a parsed template. It is safe for concurrent use.
 type Template struct {
-	body  []stmt
-	names map[string]bool // every variable name read anywhere
+	body []stmt
 }
-
-// Uses reports whether the template reads a variable of that name somewhere.
-func (t *Template) Uses(name string) bool { return t.names[name] }
 
 // Parse parses a template. Its error is a *SyntaxError.
 func Parse(src string) (t *Template, err error) {
@@ -28,12 +24,12 @@ func Parse(src string) (t *Template, err error) {
 	if len(src) > maxSource {
 		panic(syntaxError(0, ErrLimit, "the template has %d bytes, more than %d", len(src), maxSource))
 	}
-	p := &parser{toks: lex(src), names: make(map[string]bool)}
+	p := &parser{toks: lex(src)}
 	body := p.statements()
 	if p.unknown.error != nil {
 		panic(p.unknown)
 	}
-	return &Template{body: body, names: p.names}, nil
+	return &Template{body: body}, nil
 }
 
 type parser struct {
@@ -45,7 +41,6 @@ type parser struct {
 	// soft is set inside if: there an unknown filter or test is an error only
 	// when it is reached, as in Jinja.
 	soft    bool
-	names   map[string]bool
 	unknown thrown // the first filter or test that does not exist
 }
 
