@@ -116,6 +116,50 @@ func BenchmarkGemm(b *testing.B) {
 	}
 }
 
+// BenchmarkGemmThreads multiplies as the layers of a Parakeet do, on two threads, without
+// weights staying in a cache from product to product.
+func BenchmarkGemmThreads(b *testing.B) {
+	const rows, k, n = 375, 1024, 4096
+	r := rand.New(rand.NewPCG(2, 5))
+	p := threads.NewPool(2)
+	defer p.Close()
+	x, dst := kerneltest.Floats(r, rows*k), make([]float32, rows*n)
+	var layers []*Gemm
+	for range 4 {
+		w := NewPanels(n, k)
+		w.PackRows(kerneltest.Floats(r, n*k), k)
+		layers = append(layers, NewGemm(w, nil))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, g := range layers {
+			g.Run(p, dst, n, x, k, rows, false)
+		}
+	}
+	kerneltest.Report(b, 2*float64(rows*n*k*len(layers)))
+}
+
+// A cut covers a product once, in whole tiles, with chunks enough for its workers where there
+// is work enough.
+func TestCut(t *testing.T) {
+	for _, workers := range []int{1, 2, 8, 32} {
+		for _, rows := range []int{1, 6, 47, 48, 100, 193, 375, 600, 1500, 5000} {
+			for _, n := range []int{1, 16, 64, 65, 128, 500, 4096} {
+				o := CutProduct(&Product{Rows: rows, N: n}, workers)
+				if o.Down*o.Rows < rows || (o.Down-1)*o.Rows >= rows || o.Across*o.Columns < n || (o.Across-1)*o.Columns >= n {
+					t.Fatalf("%d×%d for %d is cut %+v", rows, n, workers, o)
+				}
+				if o.Down > 1 && o.Rows%wholeRows != 0 || o.Across > 1 && o.Columns%wide != 0 {
+					t.Errorf("%d×%d for %d is cut in parts of tiles, %+v", rows, n, workers, o)
+				}
+				if rows >= 4*leastRows*workers && o.Chunks() < workers {
+					t.Errorf("%d×%d for %d is cut %+v", rows, n, workers, o)
+				}
+			}
+		}
+	}
+}
+
 // FuzzProduct holds the tiles of the host's level against the Go version.
 func FuzzProduct(f *testing.F) {
 	f.Add(uint8(7), uint8(22), uint8(9), uint8(3), uint8(2), true)
