@@ -81,7 +81,7 @@ var arrows = []struct {
 	{"engine/wire", nil},
 	{"engine/wire/rules", []string{"quern/engine/grammar", "quern/engine/grammar/schema", "quern/engine/wire"}},
 	{"engine/asr/...", []string{"quern/engine/asr/...", "quern/engine/graph", "quern/engine/kv", "quern/engine/rescue", "quern/engine/token", "quern/formats/...", "quern/kernels/..."}},
-	{"engine/asr/diarize", []string{"quern/engine/asr/audio", "quern/engine/asr/speakers", "quern/engine/onnx", "quern/formats/onnx", "quern/formats/weights"}},
+	{"engine/asr/diarize", []string{"quern/engine/asr/audio", "quern/engine/asr/speakers", "quern/engine/onnx", "quern/formats/onnx", "quern/formats/weights", "quern/kernels/vec"}},
 	{"engine/asr/conformer", []string{"quern/engine/asr", "quern/engine/asr/audio", "quern/engine/asr/vad", "quern/engine/onnx", "quern/engine/rescue", "quern/engine/token", "quern/formats/onnx", "quern/formats/weights"}},
 	{"engine/tts/...", []string{"quern/engine/tts/...", "quern/engine/graph", "quern/formats/...", "quern/kernels/...", "golang.org/x/text/..."}},
 	{"engine/grammar", nil},

@@ -47,6 +47,8 @@ var filters = []filter{
 	{"each channel, strides", 1, 4, 1, 2, 11, 12, 3, 3, 3, 2, 2},
 	{"points", 1, 1, 20, 33, 31, 29, 1, 1, 1, 1, 0},
 	{"wide padding", 1, 1, 2, 3, 3, 2, 2, 2, 1, 2, 5},
+	{"long with strides", 2, 1, 1, 5, 37, 41, 12, 9, 2, 1, 3},
+	{"long, dilated, with strides", 1, 2, 2, 3, 60, 70, 13, 12, 3, 2, 4},
 	{"many tiles", 1, 1, 70, 3, 50, 50, 3, 3, 1, 1, 1},
 }
 
@@ -173,4 +175,36 @@ func TestImages(t *testing.T) {
 		{"boxes", node("NonMaxSuppression", "a b c d", "y"), one(box, floats([]int{1, 1, 3}, 0.8, 0.9, 0.1), ints64(nil, 9), floats(nil, 0.5)), []int{2, 3}, []float64{0, 0, 1, 0, 0, 2}, nil},
 		{"integers", node("ConvInteger", "a b c", "y"), one(convert(t, floats([]int{1, 1, 3}, 2, 3, 4), onnx.Uint8), convert(t, floats([]int{1, 1, 2}, 1, 2), onnx.Uint8), convert(t, floats(nil, 1), onnx.Uint8)), []int{1, 1, 2}, []float64{5, 8}, nil},
 	})
+}
+
+// Windows over long lines have ways of their own for float32; those of doubles go element by
+// element.
+func TestPoolLines(t *testing.T) {
+	x := wave(2, 3, 1013)
+	plane := wave(1, 2, 7, 150)
+	for _, tt := range []struct {
+		name string
+		node *onnx.Node
+		x    *run.Tensor
+	}{
+		{"threes", node("MaxPool", "a", "y", listAttr("kernel_shape", 3), listAttr("strides", 3)), x},
+		{"fives, two apart", node("MaxPool", "a", "y", listAttr("kernel_shape", 5), listAttr("strides", 2)), x},
+		{"pairs of lines of a plane", node("MaxPool", "a", "y", listAttr("kernel_shape", 1, 2)), plane},
+		{"hundreds, the last not whole", node("AveragePool", "a", "y", listAttr("kernel_shape", 100), listAttr("strides", 100), intAttr("ceil_mode", 1)), x},
+		{"long, with padding", node("AveragePool", "a", "y", listAttr("kernel_shape", 40), listAttr("strides", 7), listAttr("pads", 30, 20)), x},
+		{"long, of a plane", node("AveragePool", "a", "y", listAttr("kernel_shape", 1, 33), listAttr("strides", 2, 5), listAttr("pads", 0, 8, 0, 8), intAttr("count_include_pad", 1)), plane},
+	} {
+		got, err := runNode(t, tt.node, run.Options{}, tt.x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := runNode(t, tt.node, run.Options{}, convert(t, tt.x, onnx.Double))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) {
+			t.Errorf("%s: shape %d, want %d", tt.name, got.Shape, want.Shape)
+		}
+		near(t, doubles(t, got), doubles(t, want), 1e-5)
+	}
 }

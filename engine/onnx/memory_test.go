@@ -214,3 +214,47 @@ func TestWeightsOutside(t *testing.T) {
 	}
 	runtime.KeepAlive(s)
 }
+
+// TestGrowing joins values to one that is read again and again, as DenseNets do: in the memory
+// it has where that is allowed, so what others have of it stays.
+func TestGrowing(t *testing.T) {
+	const channels, columns, times = 16, 40, 12
+	g := &onnx.Graph{Inputs: []onnx.Value{value("a", onnx.Float, 1, channels, columns)}, Outputs: anything("y m")}
+	g.Nodes = append(g.Nodes, node("Neg", "a", "x0"))
+	for i := range times {
+		x, next := fmt.Sprint("x", i), fmt.Sprint("x", i+1)
+		g.Nodes = append(g.Nodes, node("Slice", x+" from to one", "s"+x), node("Exp", "s"+x, "e"+x))
+		if i == 5 { // two values begin with the same one
+			g.Nodes = append(g.Nodes, node("Concat", x+" s"+x, "m", intAttr("axis", 1)))
+		}
+		g.Nodes = append(g.Nodes, node("Concat", x+" e"+x, next, intAttr("axis", 1)))
+	}
+	g.Nodes = append(g.Nodes, node("Identity", fmt.Sprint("x", times), "y"))
+	g.Initializers = append(g.Initializers, list64(0).ToFile("from"), list64(8).ToFile("to"), list64(1).ToFile("one"))
+	s := newSession(t, g, run.Options{})
+	for round := range 2 {
+		x := wave(1, channels, columns)
+		if round == 1 {
+			x.F[0] = 5
+		}
+		want := make([]float64, 0, (channels+8*times)*columns)
+		for _, v := range x.F {
+			want = append(want, -float64(v))
+		}
+		var middle []float64
+		for i := range times {
+			if i == 5 {
+				middle = append(slices.Clone(want), want[:8*columns]...)
+			}
+			for _, v := range want[:8*columns] {
+				want = append(want, math.Exp(v))
+			}
+		}
+		out, err := s.Run(context.Background(), map[string]*run.Tensor{"a": x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, doubles(t, out["y"]), want, 1e-5)
+		near(t, doubles(t, out["m"]), middle, 1e-5)
+	}
+}

@@ -2,10 +2,12 @@ package onnx_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	run "quern/engine/onnx"
 	"quern/formats/onnx"
+	"quern/kernels/threads"
 )
 
 func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
@@ -116,6 +118,68 @@ func TestRecurrent(t *testing.T) {
 					near(t, doubles(t, got), want, 1e-4)
 				}
 			})
+		}
+	}
+}
+
+// TestLong runs an LSTM as most are, without options over sequences of one length, on one
+// thread and on two, and with every option that changes nothing.
+func TestLong(t *testing.T) {
+	const times, batch, in, n = 150, 3, 5, 20
+	x, h0, c0 := wave(times, batch, in), wave(2, batch, n), wave(2, batch, n)
+	w, r, bias := wave(2, 4*n, in), wave(2, 4*n, n), wave(2, 8*n)
+	want := make([]float64, times*2*batch*n)
+	ends := [2][]float64{make([]float64, 2*batch*n), make([]float64, 2*batch*n)}
+	for d := range 2 {
+		l := &layer{in, n, w.F[d*4*n*in:][:4*n*in], r.F[d*4*n*n:][:4*n*n], bias.F[d*8*n:][:8*n]}
+		for b := range batch {
+			h, c := make([]float64, n), make([]float64, n)
+			for k := range h {
+				h[k], c[k] = float64(h0.F[(d*batch+b)*n+k]), float64(c0.F[(d*batch+b)*n+k])
+			}
+			for s := range times {
+				at := s
+				if d == 1 {
+					at = times - 1 - s
+				}
+				recurrentSteps["LSTM"].step(l, x.F[(at*batch+b)*in:][:in], h, c)
+				copy(want[((at*2+d)*batch+b)*n:], h)
+			}
+			copy(ends[0][(d*batch+b)*n:], h)
+			copy(ends[1][(d*batch+b)*n:], c)
+		}
+	}
+	lens := convert(t, list64(times, times, times), onnx.Int32)
+	usual := &onnx.Attr{Name: "activations", Strings: []string{"Sigmoid", "Tanh", "Tanh", "Sigmoid", "Tanh", "Tanh"}}
+	var first []float64
+	for _, tt := range []struct {
+		name, inputs string
+		attr         *onnx.Attr
+		given        []*run.Tensor
+	}{
+		{"usual", "a b c d _ e f", intAttr("layout", 0), []*run.Tensor{x, w, r, bias, h0, c0}},
+		{"with lengths", "a b c d e f g", intAttr("layout", 0), []*run.Tensor{x, w, r, bias, lens, h0, c0}},
+		{"with activations", "a b c d _ e f", usual, []*run.Tensor{x, w, r, bias, h0, c0}},
+	} {
+		for out, want := range map[string][]float64{"y": want, "_ y": ends[0], "_ _ y": ends[1]} {
+			for _, workers := range []int{1, 2} {
+				p := threads.NewPool(workers)
+				got, err := runNode(t, node("LSTM", tt.inputs, out, textAttr("direction", "bidirectional"), intAttr("hidden_size", n), tt.attr), run.Options{Pool: p}, tt.given...)
+				p.Close()
+				if err != nil {
+					t.Fatal(err)
+				}
+				near(t, doubles(t, got), want, 1e-4)
+				if out != "y" {
+					continue
+				}
+				if first == nil {
+					first = doubles(t, got)
+				}
+				if !slices.Equal(doubles(t, got), first) {
+					t.Errorf("%s on %d threads: other bits", tt.name, workers)
+				}
+			}
 		}
 	}
 }

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// genScans writes the inner loops of the recurrences in kernels/recurrent/scan.go.
+// genScans writes the inner loops of the recurrences in kernels/recurrent.
 func genScans(a *file) {
 	for _, v := range vecs {
 		genDecay(a, v)
@@ -12,6 +12,7 @@ func genScans(a *file) {
 		genSteps(a, v)
 		genDelta(a, v)
 		genWKV(a, v)
+		genCell(a, v)
 	}
 }
 
@@ -302,5 +303,51 @@ func genWKV(a *file, v vec) {
 	}
 	a.f("SUBQ $%d, {left}", group*v.lanes)
 	a.f("JG columns")
+	finish(a)
+}
+
+// genCell writes a step of an LSTM: c ← σ(f)·c + σ(i)·tanh(g), h ← σ(o)·tanh(c), with the
+// exponential of vec.go and each product rounded.
+func genCell(a *file, v vec) {
+	fn := "cell" + v.level
+	a.function(fn, "h, c, i, f, cand, o *float32, n int", fn+" is Cell for n floats, n a multiple of the vector.")
+	a.use(
+		"h", "DI", "c", "SI", "i", "DX", "f", "R8", "cand", "R9", "o", "R10",
+		"n", "CX", // left
+		"y", v.reg(0), "t1", v.reg(1), "t2", v.reg(2), "t3", v.reg(3),
+		"value", v.reg(4), "two", v.reg(5), "one", v.reg(6),
+	)
+	a.load("h", "c", "i", "f", "cand", "o", "n")
+	v.fill(a, point(pOne), "{one}")
+	v.fill(a, point(pTwo), "{two}")
+	sigmoid := func(of string) {
+		a.f("VXORPS {y}, {y}, {y}")
+		a.f("VSUBPS ({%s}), {y}, {y}", of)
+		expOf(a, v)
+		a.f("VADDPS {one}, {y}, {y}")
+		a.f("VDIVPS {y}, {one}, {y}")
+	}
+	tanh := func(of string) {
+		a.f("VMULPS %s, {two}, {y}", of)
+		expOf(a, v)
+		a.f("VADDPS {one}, {y}, {y}")
+		a.f("VDIVPS {y}, {two}, {y}")
+		a.f("VSUBPS {y}, {one}, {y}")
+	}
+	pointwise(a, v, []string{"{h}", "{c}", "{i}", "{f}", "{cand}", "{o}"}, func() {
+		sigmoid("i")
+		a.f("VMOVAPS {y}, {value}")
+		tanh("({cand})")
+		a.f("VMULPS {y}, {value}, {value}")
+		sigmoid("f")
+		a.f("VMULPS ({c}), {y}, {y}")
+		a.f("VADDPS {y}, {value}, {value}")
+		a.f("VMOVUPS {value}, ({c})")
+		tanh("{value}")
+		a.f("VMOVAPS {y}, {value}")
+		sigmoid("o")
+		a.f("VMULPS {y}, {value}, {value}")
+		a.f("VMOVUPS {value}, ({h})")
+	})
 	finish(a)
 }

@@ -36,6 +36,38 @@ func genTiles(a *file) {
 			}
 		}
 	}
+	for _, v := range vecs {
+		genPack(a, v)
+	}
+}
+
+// genPack writes max(x·by + add, floor) of {n} floats, sixteen of them at {dst} and the next
+// {step} bytes further on.
+func genPack(a *file, v vec) {
+	r := v.reg
+	fn := "pack" + v.level
+	a.function(fn, "dst, x *float32, n, step int, by, add, floor float32", fn+" is PackAffine for n floats, n a multiple of 16; panels are step bytes apart.")
+	a.use(
+		"dst", "DI", "x", "SI", "step", "DX",
+		"n", "CX", // left
+		"y", r(0), "by", r(1), "add", r(2), "floor", r(3),
+	)
+	a.load("dst", "x", "n", "step")
+	for _, name := range []string{"by", "add", "floor"} {
+		a.f("VBROADCASTSS %s, {%s}", a.arg(name), name)
+	}
+	panel := v
+	panel.lanes = 16
+	pointwise(a, panel, []string{"{x}"}, func() {
+		for at := 0; at < 64; at += 4 * v.lanes {
+			a.f("VMOVAPS {add}, {y}")
+			a.f("VFMADD231PS %d({x}), {by}, {y}", at)
+			a.f("VMAXPS {y}, {floor}, {y}") // the last source, a NaN as well
+			a.f("VMOVUPS {y}, %d({dst})", at)
+		}
+		a.f("ADDQ {step}, {dst}")
+	})
+	finish(a)
 }
 
 // gemmTile writes dst = init + x·w for one tile, all of whose sums stay in registers: a

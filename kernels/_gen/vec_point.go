@@ -110,7 +110,9 @@ func genPoints(a *file) {
 		genNormal(a, v)
 		genScaleMax(a, v)
 		genArith(a, v)
+		genMax(a, v)
 		genAffine(a, v)
+		genBend(a, v)
 	}
 }
 
@@ -308,7 +310,7 @@ func genSnake(a *file, v vec) {
 	finish(a)
 }
 
-// genArith writes dst = x·by and dst = x + y.
+// genArith writes dst = x·by, x + y, x·y and dst + x·by.
 func genArith(a *file, v vec) {
 	a.function("scale"+v.level, "dst, x *float32, n int, by float32", "scale"+v.level+" is Scale for n floats, n a multiple of the vector.")
 	a.use(
@@ -323,17 +325,61 @@ func genArith(a *file, v vec) {
 		a.f("VMOVUPS {product}, ({dst})")
 	})
 	finish(a)
-	a.function("add"+v.level, "dst, x, y *float32, n int", "add"+v.level+" is Add for n floats, n a multiple of the vector.")
+	for _, op := range []struct{ name, instruction, result string }{{"add", "VADDPS", "sum"}, {"mul", "VMULPS", "product"}} {
+		fn := op.name + v.level
+		a.function(fn, "dst, x, y *float32, n int", fn+" writes the "+op.result+" of x and y for n floats, n a multiple of the vector.")
+		a.use(
+			"dst", "DI", "x", "SI", "y", "DX",
+			"n", "CX", // left
+			"value", v.reg(0),
+		)
+		a.load("dst", "x", "y", "n")
+		pointwise(a, v, []string{"{dst}", "{x}", "{y}"}, func() {
+			a.f("VMOVUPS ({x}), {value}")
+			a.f("%s ({y}), {value}, {value}", op.instruction)
+			a.f("VMOVUPS {value}, ({dst})")
+		})
+		finish(a)
+	}
+	a.function("plus"+v.level, "dst, x *float32, n int, by float32", "plus"+v.level+" is Plus for n floats, n a multiple of the vector.")
+	a.use(
+		"dst", "DI", "x", "SI",
+		"n", "CX", // left
+		"sum", v.reg(0), "by", v.reg(5),
+	)
+	a.load("dst", "x", "n")
+	a.f("VBROADCASTSS %s, {by}", a.arg("by"))
+	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
+		a.f("VMOVUPS ({dst}), {sum}")
+		a.f("VFMADD231PS ({x}), {by}, {sum}")
+		a.f("VMOVUPS {sum}, ({dst})")
+	})
+	finish(a)
+}
+
+// genMax writes the larger of x and y, and what is not a number of either.
+func genMax(a *file, v vec) {
+	r := v.reg
+	fn := "max" + v.level
+	a.function(fn, "dst, x, y *float32, n int", fn+" is Max for n floats, n a multiple of the vector.")
 	a.use(
 		"dst", "DI", "x", "SI", "y", "DX",
 		"n", "CX", // left
-		"sum", v.reg(0),
+		"top", r(0), "value", r(1), "odd", r(2),
 	)
 	a.load("dst", "x", "y", "n")
 	pointwise(a, v, []string{"{dst}", "{x}", "{y}"}, func() {
-		a.f("VMOVUPS ({x}), {sum}")
-		a.f("VADDPS ({y}), {sum}, {sum}")
-		a.f("VMOVUPS {sum}, ({dst})")
+		a.f("VMOVUPS ({x}), {value}")
+		a.f("VMOVUPS ({y}), {top}")
+		a.f("VMAXPS {top}, {value}, {top}") // of y, where one is none
+		if v.lanes == 16 {
+			a.f("VCMPPS $3, {value}, {value}, K1")
+			a.f("VMOVAPS {value}, K1, {top}")
+		} else {
+			a.f("VCMPPS $3, {value}, {value}, {odd}")
+			a.f("VBLENDVPS {odd}, {value}, {top}, {top}")
+		}
+		a.f("VMOVUPS {top}, ({dst})")
 	})
 	finish(a)
 }
@@ -356,6 +402,32 @@ func genAffine(a *file, v vec) {
 		a.f("VMOVAPS {add}, {y}")
 		a.f("VFMADD231PS ({x}), {by}, {y}")
 		a.f("VMAXPS {y}, {floor}, {y}") // the last source, a NaN as well
+		a.f("VMOVUPS {y}, ({dst})")
+	})
+	finish(a)
+}
+
+// genBend writes t = x·by + add, times slope where it is negative.
+func genBend(a *file, v vec) {
+	r := v.reg
+	fn := "bend" + v.level
+	a.function(fn, "dst, x *float32, n int, by, add, slope float32", fn+" is Bend for n floats, n a multiple of the vector.")
+	a.use(
+		"dst", "DI", "x", "SI",
+		"n", "CX", // left
+		"y", r(0), "by", r(1), "add", r(2), "slope", r(3), "negative", r(4), "zero", r(5),
+	)
+	a.load("dst", "x", "n")
+	for _, name := range []string{"by", "add", "slope"} {
+		a.f("VBROADCASTSS %s, {%s}", a.arg(name), name)
+	}
+	a.f("VXORPS {zero}, {zero}, {zero}")
+	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
+		a.f("VMOVAPS {add}, {y}")
+		a.f("VFMADD231PS ({x}), {by}, {y}")
+		a.f("VMINPS {zero}, {y}, {negative}")
+		a.f("VMAXPS {y}, {zero}, {y}") // the last source, a NaN as well
+		a.f("VFMADD231PS {slope}, {negative}, {y}")
 		a.f("VMOVUPS {y}, ({dst})")
 	})
 	finish(a)

@@ -4,6 +4,7 @@ package gemm
 
 import (
 	"fmt"
+	"math"
 
 	"quern/kernels/threads"
 )
@@ -37,13 +38,27 @@ func (p *Panels) reset(n, k int) {
 		panic(fmt.Sprintf("gemm: panels of a %d×%d matrix", n, k))
 	}
 	p.n, p.k = n, k
-	size := (n + PanelWidth - 1) / PanelWidth * PanelWidth * k
+	size := PanelFloats(n, k)
 	if cap(p.data) < size {
 		p.data = make([]float32, size)
 		return
 	}
-	p.data = p.data[:size]
-	clear(p.data[max(0, size-PanelWidth*k):]) // zeros of the last panel
+	if p.data = p.data[:size]; n%PanelWidth != 0 {
+		clear(p.data[size-PanelWidth*k:]) // zeros of the last panel
+	}
+}
+
+// PanelFloats is how many floats a packed matrix of n rows and k columns takes.
+func PanelFloats(n, k int) int { return (n + PanelWidth - 1) / PanelWidth * PanelWidth * k }
+
+// Use makes p a matrix of n rows and k columns of undefined values, to be packed into, in
+// memory of the caller's. No product with p may be in progress.
+func (p *Panels) Use(memory []float32, n, k int) {
+	if n <= 0 || k <= 0 || len(memory) < PanelFloats(n, k) {
+		panic(fmt.Sprintf("gemm: panels of a %d×%d matrix in %d floats", n, k, len(memory)))
+	}
+	p.data = memory[:0:PanelFloats(n, k)]
+	p.reset(n, k)
 }
 
 // Rows and Columns are the sizes of W: a product has Rows columns and sums
@@ -83,16 +98,36 @@ func (p *Panels) PackColumn(i int, column []float32) {
 	if len(column) != p.n {
 		panic(fmt.Sprintf("gemm: packing %d floats into a column of %d", len(column), p.n))
 	}
-	at, step := i*PanelWidth, p.k*PanelWidth
-	for ; len(column) >= PanelWidth; at += step {
-		to, from := p.data[at:at+PanelWidth], column[:PanelWidth]
-		for i := 0; i < PanelWidth; i += 4 { // 16 bytes a move; of more memmove would be called
-			*(*[4]float32)(to[i:]) = [4]float32(from[i:])
-		}
-		column = column[PanelWidth:]
+	p.PackAffine(i, 0, column, 1, 0, float32(math.Inf(-1)))
+}
+
+// PackAffine takes max(part · by + add, floor) for a part of column i of W from a row on, a
+// multiple of PanelWidth, as vec.Affine does: what a norm and a ReLU make of a matrix need not
+// be written to memory before it is packed.
+func (p *Panels) PackAffine(i, row int, part []float32, by, add, floor float32) {
+	if i < 0 || i >= p.k || row < 0 || row%PanelWidth != 0 || len(part) > p.n-row {
+		panic(fmt.Sprintf("gemm: packing %d floats from row %d into column %d of a %d×%d matrix", len(part), row, i, p.n, p.k))
 	}
-	if len(column) > 0 {
-		copy(p.data[at:at+PanelWidth], column)
+	column, step := part, p.k*PanelWidth
+	at := row/PanelWidth*step + i*PanelWidth
+	done := packFast(p.data[at:], column, step, by, add, floor)
+	at += done / PanelWidth * step
+	for column = column[done:]; len(column) > 0; at += step {
+		n := min(PanelWidth, len(column))
+		to, from := p.data[at:at+n], column[:n]
+		column = column[n:]
+		switch plain := by == 1 && add == 0 && floor < -math.MaxFloat32; {
+		case plain && n == PanelWidth:
+			for l := 0; l < PanelWidth; l += 4 { // 16 bytes a move; of more memmove would be called
+				*(*[4]float32)(to[l:]) = [4]float32(from[l:])
+			}
+		case plain:
+			copy(to, from)
+		default:
+			for l, v := range from {
+				to[l] = max(float32(v*by)+add, floor)
+			}
+		}
 	}
 }
 
@@ -148,6 +183,6 @@ func moved[T int8 | float32](w []T, memory func(n int) []T) []T {
 	return to
 }
 
-// Resize makes p a zero matrix of n rows and k columns to be packed into, in the
+// Resize makes p a matrix of n rows and k columns to be packed into, in the
 // memory it has where that is enough. No product with p may be in progress.
 func (p *Panels) Resize(n, k int) { p.reset(n, k) }

@@ -53,3 +53,9 @@ func gemm2x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x 
 
 //go:noescape
 func gemm1x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
+
+//go:noescape
+func packAVX512(dst, x *float32, n, step int, by, add, floor float32)
+
+//go:noescape
+func packAVX2(dst, x *float32, n, step int, by, add, floor float32)

@@ -2675,3 +2675,63 @@ storePart:
 storeDone:
 	VZEROUPPER
 	RET
+
+// packAVX512 is PackAffine for n floats, n a multiple of 16; panels are step bytes apart.
+//
+// func packAVX512(dst, x *float32, n, step int, by, add, floor float32)
+TEXT ·packAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	MOVQ         step+24(FP), DX
+	VBROADCASTSS by+32(FP), Z1
+	VBROADCASTSS add+36(FP), Z2
+	VBROADCASTSS floor+40(FP), Z3
+	SUBQ         $16, CX
+	JLT          loop1Done
+
+loop1:
+	VMOVAPS     Z2, Z0
+	VFMADD231PS 0(SI), Z1, Z0
+	VMAXPS      Z0, Z3, Z0
+	VMOVUPS     Z0, 0(DI)
+	ADDQ        DX, DI
+	ADDQ        $64, SI
+	SUBQ        $16, CX
+	JGE         loop1
+
+loop1Done:
+	VZEROUPPER
+	RET
+
+// packAVX2 is PackAffine for n floats, n a multiple of 16; panels are step bytes apart.
+//
+// func packAVX2(dst, x *float32, n, step int, by, add, floor float32)
+TEXT ·packAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	MOVQ         step+24(FP), DX
+	VBROADCASTSS by+32(FP), Y1
+	VBROADCASTSS add+36(FP), Y2
+	VBROADCASTSS floor+40(FP), Y3
+	SUBQ         $16, CX
+	JLT          loop2Done
+
+loop2:
+	VMOVAPS     Y2, Y0
+	VFMADD231PS 0(SI), Y1, Y0
+	VMAXPS      Y0, Y3, Y0
+	VMOVUPS     Y0, 0(DI)
+	VMOVAPS     Y2, Y0
+	VFMADD231PS 32(SI), Y1, Y0
+	VMAXPS      Y0, Y3, Y0
+	VMOVUPS     Y0, 32(DI)
+	ADDQ        DX, DI
+	ADDQ        $64, SI
+	SUBQ        $16, CX
+	JGE         loop2
+
+loop2Done:
+	VZEROUPPER
+	RET

@@ -65,6 +65,39 @@ func TestGemm(t *testing.T) {
 	})
 }
 
+// A column is packed as it is after a product, a sum and a floor, and nothing beside it changes.
+func TestPackAffine(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(2, 3))
+		for _, n := range []int{1, 15, 16, 17, 32, 50, 160} {
+			const k = 5
+			x := kerneltest.Floats(r, n)
+			got, want := NewPanels(n, k), NewPanels(n, k)
+			before := kerneltest.Floats(r, n*k)
+			got.PackColumns(before, n)
+			want.PackColumns(before, n)
+			y := make([]float32, n)
+			for i, v := range x {
+				y[i] = max(v*0.5+0.25, -0.125)
+			}
+			from := n / 2 / PanelWidth * PanelWidth // in two parts
+			got.PackAffine(3, 0, x[:from], 0.5, 0.25, -0.125)
+			got.PackAffine(3, from, x[from:], 0.5, 0.25, -0.125)
+			want.PackColumn(3, y)
+			for i, v := range want.Data() {
+				if d := got.Data()[i] - v; !(d < 1e-6 && d > -1e-6) {
+					t.Fatalf("%d: [%d] = %g, want %g", n, i, got.Data()[i], v)
+				}
+			}
+			x[n/2] = float32(math.NaN())
+			got.PackAffine(3, 0, x, 1, 0, 0)
+			if v := got.Data()[n/2/PanelWidth*PanelWidth*k+3*PanelWidth+n/2%PanelWidth]; v == v {
+				t.Errorf("%d: NaN is packed as %g", n, v)
+			}
+		}
+	})
+}
+
 func BenchmarkGemm(b *testing.B) {
 	for _, s := range []struct{ rows, n, k int }{{48, 64, 512}, {512, 2048, 2048}, {1500, 512, 512}, {1500, 2048, 512}, {1500, 512, 2048}, {1500, 1500, 64}, {1500, 64, 1500}} {
 		b.Run(fmt.Sprintf("%dx%dx%d", s.rows, s.n, s.k), func(b *testing.B) {
@@ -80,6 +113,50 @@ func BenchmarkGemm(b *testing.B) {
 			}
 			kerneltest.Report(b, 2*float64(s.rows*s.n*s.k))
 		})
+	}
+}
+
+// BenchmarkGemmThreads multiplies as the layers of a Parakeet do, on two threads, without
+// weights staying in a cache from product to product.
+func BenchmarkGemmThreads(b *testing.B) {
+	const rows, k, n = 375, 1024, 4096
+	r := rand.New(rand.NewPCG(2, 5))
+	p := threads.NewPool(2)
+	defer p.Close()
+	x, dst := kerneltest.Floats(r, rows*k), make([]float32, rows*n)
+	var layers []*Gemm
+	for range 4 {
+		w := NewPanels(n, k)
+		w.PackRows(kerneltest.Floats(r, n*k), k)
+		layers = append(layers, NewGemm(w, nil))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, g := range layers {
+			g.Run(p, dst, n, x, k, rows, false)
+		}
+	}
+	kerneltest.Report(b, 2*float64(rows*n*k*len(layers)))
+}
+
+// A cut covers a product once, in whole tiles, with chunks enough for its workers where there
+// is work enough.
+func TestCut(t *testing.T) {
+	for _, workers := range []int{1, 2, 8, 32} {
+		for _, rows := range []int{1, 6, 47, 48, 100, 193, 375, 600, 1500, 5000} {
+			for _, n := range []int{1, 16, 64, 65, 128, 500, 4096} {
+				o := CutProduct(&Product{Rows: rows, N: n}, workers)
+				if o.Down*o.Rows < rows || (o.Down-1)*o.Rows >= rows || o.Across*o.Columns < n || (o.Across-1)*o.Columns >= n {
+					t.Fatalf("%d×%d for %d is cut %+v", rows, n, workers, o)
+				}
+				if o.Down > 1 && o.Rows%wholeRows != 0 || o.Across > 1 && o.Columns%wide != 0 {
+					t.Errorf("%d×%d for %d is cut in parts of tiles, %+v", rows, n, workers, o)
+				}
+				if rows >= 4*leastRows*workers && o.Chunks() < workers {
+					t.Errorf("%d×%d for %d is cut %+v", rows, n, workers, o)
+				}
+			}
+		}
 	}
 }
 

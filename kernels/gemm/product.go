@@ -140,23 +140,28 @@ func CutProduct(c *Product, workers int) Cut {
 }
 
 // The columns of a chunk are a multiple of wide, the columns of a pass over the rows. Its
-// rows are a multiple of leastRows, which is a multiple of every level's tile rows, so
-// that tiles are whole.
+// rows are leastRows at least and a multiple of wholeRows, which is a multiple of every
+// level's tile rows, so that tiles are whole.
 const (
 	wide      = 4 * PanelWidth
+	wholeRows = 12
 	leastRows = 48
 	mostRows  = 192
 )
 
-// cutRows is CutProduct that divides rows before columns, so that a chunk has long
-// stretches of rows.
+// cutRows is CutProduct with long stretches of rows: the weights of a pass come from memory
+// for the first of its rows, and from the second-level cache for the others. Only where
+// there are too few columns for all workers are stretches shorter than mostRows.
 func cutRows(c *Product, workers int) Cut {
 	if workers == 1 || c.Rows == 0 {
 		return Cut{Rows: max(1, c.Rows), Columns: c.N, Across: 1, Down: 1}
 	}
-	o := Cut{Rows: min(mostRows, max(leastRows, c.Rows/(4*workers)/leastRows*leastRows))}
+	groups := (c.N + wide - 1) / wide
+	down := max((c.Rows+mostRows-1)/mostRows, (4*workers+groups-1)/groups)
+	per := (c.Rows + down - 1) / down
+	o := Cut{Rows: max(leastRows, (per+wholeRows-1)/wholeRows*wholeRows)}
 	o.Down = (c.Rows + o.Rows - 1) / o.Rows
-	o.over(c.N, min((c.N+wide-1)/wide, max(1, 4*workers/o.Down)))
+	o.over(c.N, min(groups, (4*workers+o.Down-1)/o.Down))
 	return o
 }
 

@@ -78,3 +78,19 @@ func at(p *float32, i int) *float32 {
 	}
 	return (*float32)(unsafe.Add(unsafe.Pointer(p), 4*i))
 }
+
+var packs = [...]func(dst, x *float32, n, step int, by, add, floor float32){
+	isa.AVX2:   packAVX2,
+	isa.AVX512: packAVX512,
+}
+
+// packFast does PackAffine for the first whole panels and says how many values they are.
+func packFast(dst, x []float32, step int, by, add, floor float32) int {
+	f, n := packs[isa.Current()], len(x)&^(PanelWidth-1)
+	if f == nil || n == 0 {
+		return 0
+	}
+	_ = dst[(n/PanelWidth-1)*step+PanelWidth-1]
+	f(&dst[0], &x[0], n, 4*step, by, add, floor)
+	return n
+}

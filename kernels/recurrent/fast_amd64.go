@@ -14,12 +14,13 @@ type loops struct {
 	steps func(y, x, b, c, state *float32, rows, n int, by, dt, d float32)
 	delta func(o, q, k, v, state *float32, keys, n, columns int, by, beta float32)
 	wkv   func(o, r, w, k, v, key, back, state *float32, keys, n, columns int)
+	cell  func(h, c, i, f, cand, o *float32, n int)
 }
 
 var levels = [...]loops{
 	isa.Generic: {},
-	isa.AVX2:    {8, decayAVX2, learnAVX2, tapAVX2, stepAVX2, stepsAVX2, deltaAVX2, wkvAVX2},
-	isa.AVX512:  {16, decayAVX512, learnAVX512, tapAVX512, stepAVX512, stepsAVX512, deltaAVX512, wkvAVX512},
+	isa.AVX2:    {8, decayAVX2, learnAVX2, tapAVX2, stepAVX2, stepsAVX2, deltaAVX2, wkvAVX2, cellAVX2},
+	isa.AVX512:  {16, decayAVX512, learnAVX512, tapAVX512, stepAVX512, stepsAVX512, deltaAVX512, wkvAVX512, cellAVX512},
 }
 
 // whole returns the loops of the level in force, and how many of n floats they do.
@@ -100,4 +101,13 @@ func wkvFast(o, r, w, k, v, key, back, state []float32) int {
 	o, r, w, key, back, state = o[:n], r[:keys], w[:keys], key[:keys], back[:keys], state[:keys*n]
 	l.wkv(&o[0], &r[0], &w[0], &k[0], &v[0], &key[0], &back[0], &state[0], keys, n, columns)
 	return columns
+}
+
+// cellFast does Cell for the first values and says how many.
+func cellFast(h, c, i, f, g, o []float32) int {
+	l, n := whole(len(h))
+	if n > 0 {
+		l.cell(&h[0], &c[0], &i[0], &f[0], &g[0], &o[0], n)
+	}
+	return n
 }

@@ -15,3 +15,5 @@ func stepsFast(_, _, _, _, _ []float32, _, _, _ float32) int { return 0 }
 func deltaFast(_, _, _, _, _ []float32, _, _ float32) int { return 0 }
 
 func wkvFast(_, _, _, _, _, _, _, _ []float32) int { return 0 }
+
+func cellFast(_, _, _, _, _, _ []float32) int { return 0 }

@@ -39,8 +39,8 @@ type LSTM struct {
 }
 
 type lstmSide struct {
-	rec      *gemm.Panels
-	state, h []float32
+	rec          *gemm.Panels
+	state, first []float32
 }
 
 // NewLSTM packs weights. backward may be nil. They are not kept.
@@ -59,7 +59,7 @@ func NewLSTM(in, hidden int, forward LSTMWeights, backward *LSTMWeights) *LSTM {
 		w, bias = append(w, s.In...), append(bias, s.Bias...)
 		rec := gemm.NewPanels(wide, hidden)
 		rec.PackRows(s.Rec, hidden)
-		l.sides = append(l.sides, &lstmSide{rec: rec, state: make([]float32, hidden), h: make([]float32, hidden)})
+		l.sides = append(l.sides, &lstmSide{rec: rec, state: make([]float32, hidden), first: make([]float32, hidden)})
 	}
 	p := gemm.NewPanels(len(bias), in)
 	p.PackRows(w, in)
@@ -92,26 +92,47 @@ func (l *LSTM) Run(p *threads.Pool, dst, x []float32, rows int) {
 func (l *LSTM) side(_, d int) {
 	s, n := l.sides[d], l.hidden
 	clear(s.state)
-	clear(s.h)
+	clear(s.first)
+	before := s.first
 	for t := range l.rows {
 		at := t
 		if d == 1 {
 			at = l.rows - 1 - t
 		}
 		gates := l.gates[(at*len(l.sides)+d)*4*n:][:4*n]
-		gemm.Multiply(gates, 4*n, s.h, n, 1, s.rec, nil, true)
-		vec.Sigmoid(gates[:2*n], gates[:2*n])
-		vec.Tanh(gates[2*n:3*n], gates[2*n:3*n])
-		vec.Sigmoid(gates[3*n:], gates[3*n:])
-		i, f, g := gates[:n], gates[n:2*n], gates[2*n:3*n]
-		for k, c := range s.state {
-			s.state[k] = float32(f[k]*c) + float32(i[k]*g[k])
-		}
-		vec.Tanh(s.h, s.state)
-		for k, o := range gates[3*n:] {
-			s.h[k] *= o
-		}
-		copy(l.dst[at*l.Width()+d*n:], s.h)
+		gemm.Multiply(gates, 4*n, before, n, 1, s.rec, nil, true)
+		h := l.dst[at*l.Width()+d*n:][:n]
+		Cell(h, s.state, gates[:n], gates[n:2*n], gates[2*n:3*n], gates[3*n:])
+		before = h
+	}
+}
+
+// Cell takes a long short-term memory a step on, from the sums of its gates, which are
+// overwritten:
+//
+//	c ← σ(f)·c + σ(i)·tanh(g)
+//	h = σ(o)·tanh(c)
+//
+// All have one length. The functions are those of Sigmoid and Tanh of package vec.
+func Cell(h, c, i, f, g, o []float32) {
+	if n := len(h); len(c) != n || len(i) != n || len(f) != n || len(g) != n || len(o) != n {
+		panic(fmt.Sprintf("recurrent: a cell of %d with states of %d and gates of %d, %d, %d and %d", n, len(c), len(i), len(f), len(g), len(o)))
+	}
+	done := cellFast(h, c, i, f, g, o)
+	h, c, i, f, g, o = h[done:], c[done:], i[done:], f[done:], g[done:], o[done:]
+	if len(h) == 0 {
+		return
+	}
+	vec.Sigmoid(i, i)
+	vec.Sigmoid(f, f)
+	vec.Tanh(g, g)
+	vec.Sigmoid(o, o)
+	for k, v := range c {
+		c[k] = float32(f[k]*v) + float32(i[k]*g[k])
+	}
+	vec.Tanh(h, c)
+	for k, v := range o {
+		h[k] *= v
 	}
 }
 

@@ -80,6 +80,33 @@ func TestLSTM(t *testing.T) {
 	})
 }
 
+func TestCell(t *testing.T) {
+	sigmoid := func(v float32) float64 { return 1 / (1 + math.Exp(-float64(v))) }
+	isatest.Each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(4, 2))
+		for _, n := range []int{0, 1, 7, 8, 15, 16, 17, 40, 128} {
+			c, i, f, g, o := kerneltest.Floats(r, n), kerneltest.Floats(r, n), kerneltest.Floats(r, n), kerneltest.Floats(r, n), kerneltest.Floats(r, n)
+			if n > 7 {
+				i[0], f[1], g[2], o[3], c[4] = 200, -200, -200, 200, 50
+			}
+			state, h := make([]float64, n), make([]float64, n)
+			for k := range n {
+				state[k] = sigmoid(f[k])*float64(c[k]) + sigmoid(i[k])*math.Tanh(float64(g[k]))
+				h[k] = sigmoid(o[k]) * math.Tanh(state[k])
+			}
+			got := kerneltest.Guarded(1, n+1)
+			Cell(got[:n], c, i, f, g, o)
+			for k := range n {
+				kerneltest.Within(t, fmt.Sprintf("%d: state %d", n, k), c[k], state[k], 2e-6*(1+math.Abs(state[k])))
+				kerneltest.Within(t, fmt.Sprintf("%d: output %d", n, k), got[k], h[k], 2e-6)
+			}
+			if got[n] != kerneltest.Guard {
+				t.Errorf("%d: wrote past the end", n)
+			}
+		}
+	})
+}
+
 func BenchmarkLSTM(b *testing.B) {
 	const in, hidden, rows = 640, 256, 200
 	r := rand.New(rand.NewPCG(4, 3))

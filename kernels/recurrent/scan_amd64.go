@@ -28,6 +28,9 @@ func deltaAVX512(o, q, k, v, state *float32, keys, n, columns int, by, beta floa
 func wkvAVX512(o, r, w, k, v, key, back, state *float32, keys, n, columns int)
 
 //go:noescape
+func cellAVX512(h, c, i, f, cand, o *float32, n int)
+
+//go:noescape
 func decayAVX2(row, sum *float32, n int, by, x float32)
 
 //go:noescape
@@ -47,3 +50,6 @@ func deltaAVX2(o, q, k, v, state *float32, keys, n, columns int, by, beta float3
 
 //go:noescape
 func wkvAVX2(o, r, w, k, v, key, back, state *float32, keys, n, columns int)
+
+//go:noescape
+func cellAVX2(h, c, i, f, cand, o *float32, n int)

@@ -4,6 +4,154 @@
 
 #include "textflag.h"
 
+DATA pointConst<>+0(SB)/8, $0x3ea2f9833ea2f983
+DATA pointConst<>+8(SB)/8, $0x3ea2f9833ea2f983
+DATA pointConst<>+16(SB)/8, $0x3ea2f9833ea2f983
+DATA pointConst<>+24(SB)/8, $0x3ea2f9833ea2f983
+DATA pointConst<>+32(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+40(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+48(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+56(SB)/8, $0x4b4000004b400000
+DATA pointConst<>+64(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+72(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+80(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+88(SB)/8, $0x40490fdb40490fdb
+DATA pointConst<>+96(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+104(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+112(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+120(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA pointConst<>+128(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+136(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+144(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+152(SB)/8, $0xb2d7322bb2d7322b
+DATA pointConst<>+160(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+168(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+176(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+184(SB)/8, $0x3638ef1d3638ef1d
+DATA pointConst<>+192(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+200(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+208(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+216(SB)/8, $0xb9500d01b9500d01
+DATA pointConst<>+224(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+232(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+240(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+248(SB)/8, $0x3c0888893c088889
+DATA pointConst<>+256(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+264(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+272(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+280(SB)/8, $0xbe2aaaabbe2aaaab
+DATA pointConst<>+288(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+296(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+304(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+312(SB)/8, $0x3f8000003f800000
+DATA pointConst<>+320(SB)/8, $0x4000000040000000
+DATA pointConst<>+328(SB)/8, $0x4000000040000000
+DATA pointConst<>+336(SB)/8, $0x4000000040000000
+DATA pointConst<>+344(SB)/8, $0x4000000040000000
+DATA pointConst<>+352(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+360(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+368(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+376(SB)/8, $0x3f0000003f000000
+DATA pointConst<>+384(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+392(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+400(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+408(SB)/8, $0xbf000000bf000000
+DATA pointConst<>+416(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+424(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+432(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+440(SB)/8, $0x3e6d33883e6d3388
+DATA pointConst<>+448(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+456(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+464(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+472(SB)/8, $0x3f87dc223f87dc22
+DATA pointConst<>+480(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+488(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+496(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+504(SB)/8, $0xbfba00e3bfba00e3
+DATA pointConst<>+512(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+520(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+528(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+536(SB)/8, $0x3fb5f0e33fb5f0e3
+DATA pointConst<>+544(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+552(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+560(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+568(SB)/8, $0xbe91a98ebe91a98e
+DATA pointConst<>+576(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+584(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+592(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+600(SB)/8, $0x3e8279063e827906
+DATA pointConst<>+608(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+616(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+624(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+632(SB)/8, $0xbfcc422abfcc422a
+DATA pointConst<>+640(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+648(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+656(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+664(SB)/8, $0x3d3727133d372713
+DATA pointConst<>+672(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+680(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+688(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+696(SB)/8, $0xc0000000c0000000
+DATA pointConst<>+704(SB)/8, $0xff800000ff800000
+DATA pointConst<>+712(SB)/8, $0xff800000ff800000
+DATA pointConst<>+720(SB)/8, $0xff800000ff800000
+DATA pointConst<>+728(SB)/8, $0xff800000ff800000
+GLOBL pointConst<>(SB), RODATA|NOPTR, $736
+
+DATA expConst<>+0(SB)/8, $0xc2aea8f6c2aea8f6
+DATA expConst<>+8(SB)/8, $0xc2aea8f6c2aea8f6
+DATA expConst<>+16(SB)/8, $0xc2aea8f6c2aea8f6
+DATA expConst<>+24(SB)/8, $0xc2aea8f6c2aea8f6
+DATA expConst<>+32(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+40(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+48(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+56(SB)/8, $0x42b170a442b170a4
+DATA expConst<>+64(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+72(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+80(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+88(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA expConst<>+96(SB)/8, $0x4b4000004b400000
+DATA expConst<>+104(SB)/8, $0x4b4000004b400000
+DATA expConst<>+112(SB)/8, $0x4b4000004b400000
+DATA expConst<>+120(SB)/8, $0x4b4000004b400000
+DATA expConst<>+128(SB)/8, $0x3f3172003f317200
+DATA expConst<>+136(SB)/8, $0x3f3172003f317200
+DATA expConst<>+144(SB)/8, $0x3f3172003f317200
+DATA expConst<>+152(SB)/8, $0x3f3172003f317200
+DATA expConst<>+160(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+168(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+176(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+184(SB)/8, $0x35bfbe8e35bfbe8e
+DATA expConst<>+192(SB)/8, $0x39500d0139500d01
+DATA expConst<>+200(SB)/8, $0x39500d0139500d01
+DATA expConst<>+208(SB)/8, $0x39500d0139500d01
+DATA expConst<>+216(SB)/8, $0x39500d0139500d01
+DATA expConst<>+224(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+232(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+240(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+248(SB)/8, $0x3ab60b613ab60b61
+DATA expConst<>+256(SB)/8, $0x3c0888893c088889
+DATA expConst<>+264(SB)/8, $0x3c0888893c088889
+DATA expConst<>+272(SB)/8, $0x3c0888893c088889
+DATA expConst<>+280(SB)/8, $0x3c0888893c088889
+DATA expConst<>+288(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+296(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+304(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+312(SB)/8, $0x3d2aaaab3d2aaaab
+DATA expConst<>+320(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+328(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+336(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+344(SB)/8, $0x3e2aaaab3e2aaaab
+DATA expConst<>+352(SB)/8, $0x3f0000003f000000
+DATA expConst<>+360(SB)/8, $0x3f0000003f000000
+DATA expConst<>+368(SB)/8, $0x3f0000003f000000
+DATA expConst<>+376(SB)/8, $0x3f0000003f000000
+DATA expConst<>+384(SB)/8, $0x3f8000003f800000
+DATA expConst<>+392(SB)/8, $0x3f8000003f800000
+DATA expConst<>+400(SB)/8, $0x3f8000003f800000
+DATA expConst<>+408(SB)/8, $0x3f8000003f800000
+GLOBL expConst<>(SB), RODATA|NOPTR, $416
+
 // decayAVX512 is decay for n floats, n a multiple of the vector.
 //
 // func decayAVX512(row, sum *float32, n int, by, x float32)
@@ -409,6 +557,179 @@ renew:
 	VZEROUPPER
 	RET
 
+// cellAVX512 is Cell for n floats, n a multiple of the vector.
+//
+// func cellAVX512(h, c, i, f, cand, o *float32, n int)
+TEXT ·cellAVX512(SB), NOSPLIT, $0-56
+	MOVQ         h+0(FP), DI
+	MOVQ         c+8(FP), SI
+	MOVQ         i+16(FP), DX
+	MOVQ         f+24(FP), R8
+	MOVQ         cand+32(FP), R9
+	MOVQ         o+40(FP), R10
+	MOVQ         n+48(FP), CX
+	VBROADCASTSS pointConst<>+288(SB), Z6
+	VBROADCASTSS pointConst<>+320(SB), Z5
+	SUBQ         $16, CX
+	JLT          loop5Done
+
+loop5:
+	VXORPS            Z0, Z0, Z0
+	VSUBPS            (DX), Z0, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VADDPS            Z6, Z0, Z0
+	VDIVPS            Z0, Z6, Z0
+	VMOVAPS           Z0, Z4
+	VMULPS            (R9), Z5, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VADDPS            Z6, Z0, Z0
+	VDIVPS            Z0, Z5, Z0
+	VSUBPS            Z0, Z6, Z0
+	VMULPS            Z0, Z4, Z4
+	VXORPS            Z0, Z0, Z0
+	VSUBPS            (R8), Z0, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VADDPS            Z6, Z0, Z0
+	VDIVPS            Z0, Z6, Z0
+	VMULPS            (SI), Z0, Z0
+	VADDPS            Z0, Z4, Z4
+	VMOVUPS           Z4, (SI)
+	VMULPS            Z4, Z5, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VADDPS            Z6, Z0, Z0
+	VDIVPS            Z0, Z5, Z0
+	VSUBPS            Z0, Z6, Z0
+	VMOVAPS           Z0, Z4
+	VXORPS            Z0, Z0, Z0
+	VSUBPS            (R10), Z0, Z0
+	VBROADCASTSS      expConst<>+0(SB), Z1
+	VMAXPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+32(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      expConst<>+64(SB), Z1
+	VBROADCASTSS      expConst<>+96(SB), Z3
+	VMULPS            Z1, Z0, Z1
+	VADDPS            Z3, Z1, Z1
+	VSUBPS            Z3, Z1, Z2
+	VFNMADD231PS.BCST expConst<>+128(SB), Z2, Z0
+	VFNMADD231PS.BCST expConst<>+160(SB), Z2, Z0
+	VPSLLD            $23, Z1, Z1
+	VBROADCASTSS      expConst<>+192(SB), Z2
+	VFMADD213PS.BCST  expConst<>+224(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+256(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+288(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+320(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+352(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  expConst<>+384(SB), Z0, Z2
+	VPADDD            Z1, Z2, Z2
+	VXORPS            Z3, Z3, Z3
+	VFMADD213PS       Z2, Z3, Z0
+	VADDPS            Z6, Z0, Z0
+	VDIVPS            Z0, Z6, Z0
+	VMULPS            Z0, Z4, Z4
+	VMOVUPS           Z4, (DI)
+	ADDQ              $64, DI
+	ADDQ              $64, SI
+	ADDQ              $64, DX
+	ADDQ              $64, R8
+	ADDQ              $64, R9
+	ADDQ              $64, R10
+	SUBQ              $16, CX
+	JGE               loop5
+
+loop5Done:
+	VZEROUPPER
+	RET
+
 // decayAVX2 is decay for n floats, n a multiple of the vector.
 //
 // func decayAVX2(row, sum *float32, n int, by, x float32)
@@ -419,9 +740,9 @@ TEXT ·decayAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS by+24(FP), Y4
 	VBROADCASTSS x+28(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop5Done
+	JLT          loop6Done
 
-loop5:
+loop6:
 	VMULPS      (DI), Y4, Y0
 	VMOVUPS     Y0, (DI)
 	VMOVUPS     (SI), Y1
@@ -430,9 +751,9 @@ loop5:
 	ADDQ        $32, DI
 	ADDQ        $32, SI
 	SUBQ        $8, CX
-	JGE         loop5
+	JGE         loop6
 
-loop5Done:
+loop6Done:
 	VZEROUPPER
 	RET
 
@@ -447,9 +768,9 @@ TEXT ·learnAVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS x+32(FP), Y4
 	VBROADCASTSS y+36(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop6Done
+	JLT          loop7Done
 
-loop6:
+loop7:
 	VMOVUPS     (DI), Y0
 	VFMADD231PS (SI), Y4, Y0
 	VMOVUPS     Y0, (DI)
@@ -460,9 +781,9 @@ loop6:
 	ADDQ        $32, SI
 	ADDQ        $32, DX
 	SUBQ        $8, CX
-	JGE         loop6
+	JGE         loop7
 
-loop6Done:
+loop7Done:
 	VZEROUPPER
 	RET
 
@@ -475,9 +796,9 @@ TEXT ·tapAVX2(SB), NOSPLIT, $0-32
 	MOVQ x+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $8, CX
-	JLT  loop7Done
+	JLT  loop8Done
 
-loop7:
+loop8:
 	VMOVUPS     (DI), Y0
 	VMOVUPS     (SI), Y1
 	VFMADD231PS (DX), Y1, Y0
@@ -486,9 +807,9 @@ loop7:
 	ADDQ        $32, SI
 	ADDQ        $32, DX
 	SUBQ        $8, CX
-	JGE         loop7
+	JGE         loop8
 
-loop7Done:
+loop8Done:
 	VZEROUPPER
 	RET
 
@@ -504,9 +825,9 @@ TEXT ·stepAVX2(SB), NOSPLIT, $0-44
 	VBROADCASTSS x+36(FP), Y5
 	VXORPS       Y6, Y6, Y6
 	SUBQ         $8, CX
-	JLT          loop8Done
+	JLT          loop9Done
 
-loop8:
+loop9:
 	VMULPS      (DI), Y4, Y1
 	VFMADD231PS (SI), Y5, Y1
 	VMOVUPS     Y1, (DI)
@@ -515,9 +836,9 @@ loop8:
 	ADDQ        $32, SI
 	ADDQ        $32, DX
 	SUBQ        $8, CX
-	JGE         loop8
+	JGE         loop9
 
-loop8Done:
+loop9Done:
 	VEXTRACTF128 $1, Y6, X0
 	VADDPS       X0, X6, X6
 	VPSHUFD      $0x4e, X6, X0
@@ -801,5 +1122,178 @@ renew:
 	ADDQ         $128, DI
 	SUBQ         $32, R15
 	JG           columns
+	VZEROUPPER
+	RET
+
+// cellAVX2 is Cell for n floats, n a multiple of the vector.
+//
+// func cellAVX2(h, c, i, f, cand, o *float32, n int)
+TEXT ·cellAVX2(SB), NOSPLIT, $0-56
+	MOVQ         h+0(FP), DI
+	MOVQ         c+8(FP), SI
+	MOVQ         i+16(FP), DX
+	MOVQ         f+24(FP), R8
+	MOVQ         cand+32(FP), R9
+	MOVQ         o+40(FP), R10
+	MOVQ         n+48(FP), CX
+	VBROADCASTSS pointConst<>+288(SB), Y6
+	VBROADCASTSS pointConst<>+320(SB), Y5
+	SUBQ         $8, CX
+	JLT          loop10Done
+
+loop10:
+	VXORPS       Y0, Y0, Y0
+	VSUBPS       (DX), Y0, Y0
+	VBROADCASTSS expConst<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VBROADCASTSS expConst<>+32(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
+	VMULPS       Y1, Y0, Y1
+	VADDPS       Y3, Y1, Y1
+	VSUBPS       Y3, Y1, Y2
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
+	VPSLLD       $23, Y1, Y1
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VPADDD       Y1, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VFMADD213PS  Y2, Y3, Y0
+	VADDPS       Y6, Y0, Y0
+	VDIVPS       Y0, Y6, Y0
+	VMOVAPS      Y0, Y4
+	VMULPS       (R9), Y5, Y0
+	VBROADCASTSS expConst<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VBROADCASTSS expConst<>+32(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
+	VMULPS       Y1, Y0, Y1
+	VADDPS       Y3, Y1, Y1
+	VSUBPS       Y3, Y1, Y2
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
+	VPSLLD       $23, Y1, Y1
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VPADDD       Y1, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VFMADD213PS  Y2, Y3, Y0
+	VADDPS       Y6, Y0, Y0
+	VDIVPS       Y0, Y5, Y0
+	VSUBPS       Y0, Y6, Y0
+	VMULPS       Y0, Y4, Y4
+	VXORPS       Y0, Y0, Y0
+	VSUBPS       (R8), Y0, Y0
+	VBROADCASTSS expConst<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VBROADCASTSS expConst<>+32(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
+	VMULPS       Y1, Y0, Y1
+	VADDPS       Y3, Y1, Y1
+	VSUBPS       Y3, Y1, Y2
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
+	VPSLLD       $23, Y1, Y1
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VPADDD       Y1, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VFMADD213PS  Y2, Y3, Y0
+	VADDPS       Y6, Y0, Y0
+	VDIVPS       Y0, Y6, Y0
+	VMULPS       (SI), Y0, Y0
+	VADDPS       Y0, Y4, Y4
+	VMOVUPS      Y4, (SI)
+	VMULPS       Y4, Y5, Y0
+	VBROADCASTSS expConst<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VBROADCASTSS expConst<>+32(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
+	VMULPS       Y1, Y0, Y1
+	VADDPS       Y3, Y1, Y1
+	VSUBPS       Y3, Y1, Y2
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
+	VPSLLD       $23, Y1, Y1
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VPADDD       Y1, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VFMADD213PS  Y2, Y3, Y0
+	VADDPS       Y6, Y0, Y0
+	VDIVPS       Y0, Y5, Y0
+	VSUBPS       Y0, Y6, Y0
+	VMOVAPS      Y0, Y4
+	VXORPS       Y0, Y0, Y0
+	VSUBPS       (R10), Y0, Y0
+	VBROADCASTSS expConst<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VBROADCASTSS expConst<>+32(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VBROADCASTSS expConst<>+64(SB), Y1
+	VBROADCASTSS expConst<>+96(SB), Y3
+	VMULPS       Y1, Y0, Y1
+	VADDPS       Y3, Y1, Y1
+	VSUBPS       Y3, Y1, Y2
+	VFNMADD231PS expConst<>+128(SB), Y2, Y0
+	VFNMADD231PS expConst<>+160(SB), Y2, Y0
+	VPSLLD       $23, Y1, Y1
+	VBROADCASTSS expConst<>+192(SB), Y2
+	VFMADD213PS  expConst<>+224(SB), Y0, Y2
+	VFMADD213PS  expConst<>+256(SB), Y0, Y2
+	VFMADD213PS  expConst<>+288(SB), Y0, Y2
+	VFMADD213PS  expConst<>+320(SB), Y0, Y2
+	VFMADD213PS  expConst<>+352(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VFMADD213PS  expConst<>+384(SB), Y0, Y2
+	VPADDD       Y1, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VFMADD213PS  Y2, Y3, Y0
+	VADDPS       Y6, Y0, Y0
+	VDIVPS       Y0, Y6, Y0
+	VMULPS       Y0, Y4, Y4
+	VMOVUPS      Y4, (DI)
+	ADDQ         $32, DI
+	ADDQ         $32, SI
+	ADDQ         $32, DX
+	ADDQ         $32, R8
+	ADDQ         $32, R9
+	ADDQ         $32, R10
+	SUBQ         $8, CX
+	JGE          loop10
+
+loop10Done:
 	VZEROUPPER
 	RET

@@ -5,21 +5,6 @@ import (
 	"math"
 )
 
-// Add writes x + y to dst. The three have one length; dst may be x or y.
-func Add(dst, x, y []float32) {
-	if len(dst) != len(x) || len(dst) != len(y) {
-		panic(fmt.Sprintf("vec: Add of %d and %d floats into %d", len(x), len(y), len(dst)))
-	}
-	v := vectors()
-	done := v.whole(len(x))
-	for at := 0; at < done; at += mostPoints {
-		v.add(&dst[at], &x[at], &y[at], min(mostPoints, done-at))
-	}
-	for i := done; i < len(x); i++ {
-		dst[i] = x[i] + y[i]
-	}
-}
-
 // SiLUGate writes gate · sigmoid(gate) · up to dst. The three have one length;
 // dst may be gate or up. The sigmoid's relative error is below 4·2⁻²³.
 func SiLUGate(dst, gate, up []float32) {
@@ -38,48 +23,6 @@ func SiLUGate(dst, gate, up []float32) {
 	}
 }
 
-// Bias writes x + v to dst, row by row of len(v) values. dst may be x.
-func Bias(dst, x, v []float32) {
-	n := len(v)
-	if len(dst) != len(x) || n == 0 || len(x)%n != 0 {
-		panic(fmt.Sprintf("vec: Bias of %d floats by %d into %d", len(x), n, len(dst)))
-	}
-	for i := 0; i < len(x); i += n {
-		Add(dst[i:i+n], x[i:i+n], v)
-	}
-}
-
-// Scale writes x · by to dst. dst may be x.
-func Scale(dst, x []float32, by float32) {
-	if len(dst) != len(x) {
-		panic(fmt.Sprintf("vec: Scale of %d floats into %d", len(x), len(dst)))
-	}
-	v := vectors()
-	done := v.whole(len(x))
-	for at := 0; at < done; at += mostPoints {
-		v.scale(&dst[at], &x[at], min(mostPoints, done-at), by)
-	}
-	for i := done; i < len(x); i++ {
-		dst[i] = x[i] * by
-	}
-}
-
-// Affine writes max(x · by + add, floor) to dst: a floor of 0 is that of a ReLU, one of −∞
-// none. dst may be x. What is not a number stays so. By assembly the product is not rounded.
-func Affine(dst, x []float32, by, add, floor float32) {
-	if len(dst) != len(x) {
-		panic(fmt.Sprintf("vec: Affine of %d floats into %d", len(x), len(dst)))
-	}
-	v := vectors()
-	done := v.whole(len(x))
-	for at := 0; at < done; at += mostPoints {
-		v.affine(&dst[at], &x[at], min(mostPoints, done-at), by, add, floor)
-	}
-	for i := done; i < len(x); i++ {
-		dst[i] = max(float32(x[i]*by)+add, floor)
-	}
-}
-
 // Weigh multiplies each row of x by the sigmoid of its weight. dst and x are
 // (len(weight), width); dst may be x. The sigmoid's relative error is below
 // 4·2⁻²³.
@@ -90,6 +33,24 @@ func Weigh(dst, x, weight []float32) {
 	n := len(x) / len(weight)
 	for i, w := range weight {
 		Scale(dst[i*n:(i+1)*n], x[i*n:(i+1)*n], 1/(1+ExpScalar(-w)))
+	}
+}
+
+// SiLU writes x · sigmoid(x) · up to dst; a nil up is all ones. The others have one length;
+// dst may be x or up. The sigmoid's relative error is below 4·2⁻²³.
+func SiLU(dst, x, up []float32) {
+	checkGate("SiLU", dst, x, up)
+	if up != nil {
+		SiLUGate(dst, x, up)
+		return
+	}
+	var ones [span]float32
+	for i := range ones {
+		ones[i] = 1
+	}
+	for at := 0; at < len(x); at += span {
+		n := min(span, len(x)-at)
+		SiLUGate(dst[at:at+n], x[at:at+n], ones[:n])
 	}
 }
 

@@ -52,7 +52,19 @@ func scaleAVX512(dst, x *float32, n int, by float32)
 func addAVX512(dst, x, y *float32, n int)
 
 //go:noescape
+func mulAVX512(dst, x, y *float32, n int)
+
+//go:noescape
+func plusAVX512(dst, x *float32, n int, by float32)
+
+//go:noescape
+func maxAVX512(dst, x, y *float32, n int)
+
+//go:noescape
 func affineAVX512(dst, x *float32, n int, by, add, floor float32)
+
+//go:noescape
+func bendAVX512(dst, x *float32, n int, by, add, slope float32)
 
 //go:noescape
 func sigmoidAVX2(dst, x *float32, n int)
@@ -97,4 +109,16 @@ func scaleAVX2(dst, x *float32, n int, by float32)
 func addAVX2(dst, x, y *float32, n int)
 
 //go:noescape
+func mulAVX2(dst, x, y *float32, n int)
+
+//go:noescape
+func plusAVX2(dst, x *float32, n int, by float32)
+
+//go:noescape
+func maxAVX2(dst, x, y *float32, n int)
+
+//go:noescape
 func affineAVX2(dst, x *float32, n int, by, add, floor float32)
+
+//go:noescape
+func bendAVX2(dst, x *float32, n int, by, add, slope float32)

@@ -815,7 +815,7 @@ loop24Done:
 	VZEROUPPER
 	RET
 
-// addAVX512 is Add for n floats, n a multiple of the vector.
+// addAVX512 writes the sum of x and y for n floats, n a multiple of the vector.
 //
 // func addAVX512(dst, x, y *float32, n int)
 TEXT ·addAVX512(SB), NOSPLIT, $0-32
@@ -840,6 +840,83 @@ loop25Done:
 	VZEROUPPER
 	RET
 
+// mulAVX512 writes the product of x and y for n floats, n a multiple of the vector.
+//
+// func mulAVX512(dst, x, y *float32, n int)
+TEXT ·mulAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), CX
+	SUBQ $16, CX
+	JLT  loop26Done
+
+loop26:
+	VMOVUPS (SI), Z0
+	VMULPS  (DX), Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $64, DI
+	ADDQ    $64, SI
+	ADDQ    $64, DX
+	SUBQ    $16, CX
+	JGE     loop26
+
+loop26Done:
+	VZEROUPPER
+	RET
+
+// plusAVX512 is Plus for n floats, n a multiple of the vector.
+//
+// func plusAVX512(dst, x *float32, n int, by float32)
+TEXT ·plusAVX512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS by+24(FP), Z5
+	SUBQ         $16, CX
+	JLT          loop27Done
+
+loop27:
+	VMOVUPS     (DI), Z0
+	VFMADD231PS (SI), Z5, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $64, DI
+	ADDQ        $64, SI
+	SUBQ        $16, CX
+	JGE         loop27
+
+loop27Done:
+	VZEROUPPER
+	RET
+
+// maxAVX512 is Max for n floats, n a multiple of the vector.
+//
+// func maxAVX512(dst, x, y *float32, n int)
+TEXT ·maxAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), CX
+	SUBQ $16, CX
+	JLT  loop28Done
+
+loop28:
+	VMOVUPS (SI), Z1
+	VMOVUPS (DX), Z0
+	VMAXPS  Z0, Z1, Z0
+	VCMPPS  $3, Z1, Z1, K1
+	VMOVAPS Z1, K1, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $64, DI
+	ADDQ    $64, SI
+	ADDQ    $64, DX
+	SUBQ    $16, CX
+	JGE     loop28
+
+loop28Done:
+	VZEROUPPER
+	RET
+
 // affineAVX512 is Affine for n floats, n a multiple of the vector.
 //
 // func affineAVX512(dst, x *float32, n int, by, add, floor float32)
@@ -851,9 +928,9 @@ TEXT ·affineAVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS add+28(FP), Z2
 	VBROADCASTSS floor+32(FP), Z3
 	SUBQ         $16, CX
-	JLT          loop26Done
+	JLT          loop29Done
 
-loop26:
+loop29:
 	VMOVAPS     Z2, Z0
 	VFMADD231PS (SI), Z1, Z0
 	VMAXPS      Z0, Z3, Z0
@@ -861,9 +938,39 @@ loop26:
 	ADDQ        $64, DI
 	ADDQ        $64, SI
 	SUBQ        $16, CX
-	JGE         loop26
+	JGE         loop29
 
-loop26Done:
+loop29Done:
+	VZEROUPPER
+	RET
+
+// bendAVX512 is Bend for n floats, n a multiple of the vector.
+//
+// func bendAVX512(dst, x *float32, n int, by, add, slope float32)
+TEXT ·bendAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS by+24(FP), Z1
+	VBROADCASTSS add+28(FP), Z2
+	VBROADCASTSS slope+32(FP), Z3
+	VXORPS       Z5, Z5, Z5
+	SUBQ         $16, CX
+	JLT          loop30Done
+
+loop30:
+	VMOVAPS     Z2, Z0
+	VFMADD231PS (SI), Z1, Z0
+	VMINPS      Z5, Z0, Z4
+	VMAXPS      Z0, Z5, Z0
+	VFMADD231PS Z3, Z4, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $64, DI
+	ADDQ        $64, SI
+	SUBQ        $16, CX
+	JGE         loop30
+
+loop30Done:
 	VZEROUPPER
 	RET
 
@@ -876,9 +983,9 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS pointConst<>+288(SB), Y6
 	SUBQ         $8, CX
-	JLT          loop27Done
+	JLT          loop31Done
 
-loop27:
+loop31:
 	VXORPS       Y0, Y0, Y0
 	VSUBPS       (SI), Y0, Y0
 	VBROADCASTSS expConst<>+0(SB), Y1
@@ -910,9 +1017,9 @@ loop27:
 	ADDQ         $32, DI
 	ADDQ         $32, SI
 	SUBQ         $8, CX
-	JGE          loop27
+	JGE          loop31
 
-loop27Done:
+loop31Done:
 	VZEROUPPER
 	RET
 
@@ -926,9 +1033,9 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
 	VBROADCASTSS pointConst<>+288(SB), Y6
 	VBROADCASTSS pointConst<>+320(SB), Y5
 	SUBQ         $8, CX
-	JLT          loop28Done
+	JLT          loop32Done
 
-loop28:
+loop32:
 	VMULPS       (SI), Y5, Y0
 	VBROADCASTSS expConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -960,9 +1067,9 @@ loop28:
 	ADDQ         $32, DI
 	ADDQ         $32, SI
 	SUBQ         $8, CX
-	JGE          loop28
+	JGE          loop32
 
-loop28Done:
+loop32Done:
 	VZEROUPPER
 	RET
 
@@ -976,9 +1083,9 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-32
 	MOVQ    n+24(FP), CX
 	VMOVUPS signBit<>+0(SB), Y6
 	SUBQ    $8, CX
-	JLT     loop29Done
+	JLT     loop33Done
 
-loop29:
+loop33:
 	VMOVUPS      (SI), Y4
 	VMULPS       Y4, Y4, Y0
 	VMULPS       pointConst<>+384(SB), Y0, Y0
@@ -1022,18 +1129,18 @@ loop29:
 	VMAXPS       Y4, Y3, Y0
 	VFNMADD231PS Y5, Y2, Y0
 	TESTQ        DX, DX
-	JZ           alone30
+	JZ           alone34
 	VMULPS       (DX), Y0, Y0
 	ADDQ         $32, DX
 
-alone30:
+alone34:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop29
+	JGE     loop33
 
-loop29Done:
+loop33Done:
 	VZEROUPPER
 	RET
 
@@ -1047,9 +1154,9 @@ TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), CX
 	VBROADCASTSS pointConst<>+288(SB), Y6
 	SUBQ         $8, CX
-	JLT          loop31Done
+	JLT          loop35Done
 
-loop31:
+loop35:
 	VMOVUPS      (SI), Y4
 	VMULPS       Y4, Y4, Y0
 	VFMADD132PS  pointConst<>+640(SB), Y6, Y0
@@ -1081,18 +1188,18 @@ loop31:
 	VADDPS       Y6, Y0, Y0
 	VDIVPS       Y0, Y4, Y0
 	TESTQ        DX, DX
-	JZ           alone32
+	JZ           alone36
 	VMULPS       (DX), Y0, Y0
 	ADDQ         $32, DX
 
-alone32:
+alone36:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop31
+	JGE     loop35
 
-loop31Done:
+loop35Done:
 	VZEROUPPER
 	RET
 
@@ -1108,9 +1215,9 @@ TEXT ·leakyAVX2(SB), NOSPLIT, $0-44
 	VBROADCASTSS slope+40(FP), Y5
 	VXORPS       Y4, Y4, Y4
 	SUBQ         $8, CX
-	JLT          loop33Done
+	JLT          loop37Done
 
-loop33:
+loop37:
 	VMOVUPS     (DX), Y1
 	VMOVUPS     (R8), Y0
 	VFMADD231PS (SI), Y1, Y0
@@ -1123,9 +1230,9 @@ loop33:
 	ADDQ        $32, DX
 	ADDQ        $32, R8
 	SUBQ        $8, CX
-	JGE         loop33
+	JGE         loop37
 
-loop33Done:
+loop37Done:
 	VZEROUPPER
 	RET
 
@@ -1141,9 +1248,9 @@ TEXT ·snakeAVX2(SB), NOSPLIT, $0-56
 	MOVQ inverse+40(FP), R10
 	MOVQ n+48(FP), CX
 	SUBQ $8, CX
-	JLT  loop34Done
+	JLT  loop38Done
 
-loop34:
+loop38:
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (R8), Y4
 	VFMADD231PS  (SI), Y1, Y4
@@ -1172,9 +1279,9 @@ loop34:
 	ADDQ         $32, R9
 	ADDQ         $32, R10
 	SUBQ         $8, CX
-	JGE          loop34
+	JGE          loop38
 
-loop34Done:
+loop38Done:
 	VZEROUPPER
 	RET
 
@@ -1189,9 +1296,9 @@ TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
 	MOVQ rows+24(FP), R10
 	MOVQ n+32(FP), CX
 	SUBQ $32, CX
-	JLT  loop35Done
+	JLT  loop39Done
 
-loop35:
+loop39:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1199,14 +1306,14 @@ loop35:
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down36:
+down40:
 	VADDPS  0(BX), Y0, Y0
 	VADDPS  32(BX), Y1, Y1
 	VADDPS  64(BX), Y2, Y2
 	VADDPS  96(BX), Y3, Y3
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down36
+	JNZ     down40
 	VMOVUPS Y0, 0(DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -1214,30 +1321,30 @@ down36:
 	ADDQ    $128, DI
 	ADDQ    $128, SI
 	SUBQ    $32, CX
-	JGE     loop35
+	JGE     loop39
 
-loop35Done:
+loop39Done:
 	ADDQ $32, CX
 	SUBQ $8, CX
-	JLT  loop37Done
+	JLT  loop41Done
 
-loop37:
+loop41:
 	VXORPS Y0, Y0, Y0
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down38:
+down42:
 	VADDPS  0(BX), Y0, Y0
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down38
+	JNZ     down42
 	VMOVUPS Y0, 0(DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop37
+	JGE     loop41
 
-loop37Done:
+loop41Done:
 	VZEROUPPER
 	RET
 
@@ -1253,9 +1360,9 @@ TEXT ·columnSquaresAVX2(SB), NOSPLIT, $0-48
 	MOVQ rows+32(FP), R10
 	MOVQ n+40(FP), CX
 	SUBQ $32, CX
-	JLT  loop39Done
+	JLT  loop43Done
 
-loop39:
+loop43:
 	VXORPS  Y0, Y0, Y0
 	VMOVUPS 0(R9), Y4
 	VXORPS  Y1, Y1, Y1
@@ -1267,7 +1374,7 @@ loop39:
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down40:
+down44:
 	VMOVUPS     0(BX), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -1282,7 +1389,7 @@ down40:
 	VFMADD231PS Y11, Y11, Y3
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down40
+	JNZ         down44
 	VMOVUPS     Y0, 0(DI)
 	VMOVUPS     Y1, 32(DI)
 	VMOVUPS     Y2, 64(DI)
@@ -1291,34 +1398,34 @@ down40:
 	ADDQ        $128, SI
 	ADDQ        $128, R9
 	SUBQ        $32, CX
-	JGE         loop39
+	JGE         loop43
 
-loop39Done:
+loop43Done:
 	ADDQ $32, CX
 	SUBQ $8, CX
-	JLT  loop41Done
+	JLT  loop45Done
 
-loop41:
+loop45:
 	VXORPS  Y0, Y0, Y0
 	VMOVUPS 0(R9), Y4
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down42:
+down46:
 	VMOVUPS     0(BX), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down42
+	JNZ         down46
 	VMOVUPS     Y0, 0(DI)
 	ADDQ        $32, DI
 	ADDQ        $32, SI
 	ADDQ        $32, R9
 	SUBQ        $8, CX
-	JGE         loop41
+	JGE         loop45
 
-loop41Done:
+loop45Done:
 	VZEROUPPER
 	RET
 
@@ -1331,27 +1438,27 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	SUBQ   $16, CX
-	JLT    loop43Done
+	JLT    loop47Done
 
-loop43:
+loop47:
 	VADDPS 0(SI), Y0, Y0
 	VADDPS 32(SI), Y1, Y1
 	ADDQ   $64, SI
 	SUBQ   $16, CX
-	JGE    loop43
+	JGE    loop47
 
-loop43Done:
+loop47Done:
 	ADDQ $16, CX
 	SUBQ $8, CX
-	JLT  loop44Done
+	JLT  loop48Done
 
-loop44:
+loop48:
 	VADDPS 0(SI), Y0, Y0
 	ADDQ   $32, SI
 	SUBQ   $8, CX
-	JGE    loop44
+	JGE    loop48
 
-loop44Done:
+loop48Done:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $1, Y0, X1
 	VADDPS       X1, X0, X0
@@ -1373,9 +1480,9 @@ TEXT ·squaresAVX2(SB), NOSPLIT, $0-28
 	VXORPS       Y0, Y0, Y0
 	VXORPS       Y1, Y1, Y1
 	SUBQ         $16, CX
-	JLT          loop45Done
+	JLT          loop49Done
 
-loop45:
+loop49:
 	VMOVUPS     0(SI), Y2
 	VSUBPS      Y4, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
@@ -1384,22 +1491,22 @@ loop45:
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        $64, SI
 	SUBQ        $16, CX
-	JGE         loop45
+	JGE         loop49
 
-loop45Done:
+loop49Done:
 	ADDQ $16, CX
 	SUBQ $8, CX
-	JLT  loop46Done
+	JLT  loop50Done
 
-loop46:
+loop50:
 	VMOVUPS     0(SI), Y2
 	VSUBPS      Y4, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        $32, SI
 	SUBQ        $8, CX
-	JGE         loop46
+	JGE         loop50
 
-loop46Done:
+loop50Done:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $1, Y0, X1
 	VADDPS       X1, X0, X0
@@ -1423,27 +1530,27 @@ TEXT ·normalAVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS less+40(FP), Y4
 	VBROADCASTSS by+44(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop47Done
+	JLT          loop51Done
 
-loop47:
+loop51:
 	VMOVUPS (SI), Y0
 	VSUBPS  Y4, Y0, Y0
 	VMULPS  Y5, Y0, Y0
 	VMULPS  (DX), Y0, Y0
 	TESTQ   R8, R8
-	JZ      plain48
+	JZ      plain52
 	VADDPS  (R8), Y0, Y0
 	ADDQ    $32, R8
 
-plain48:
+plain52:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	ADDQ    $32, DX
 	SUBQ    $8, CX
-	JGE     loop47
+	JGE     loop51
 
-loop47Done:
+loop51Done:
 	VZEROUPPER
 	RET
 
@@ -1456,17 +1563,17 @@ TEXT ·scaleMaxAVX2(SB), NOSPLIT, $0-28
 	VBROADCASTSS by+16(FP), Y5
 	VBROADCASTSS pointConst<>+704(SB), Y6
 	SUBQ         $8, CX
-	JLT          loop49Done
+	JLT          loop53Done
 
-loop49:
+loop53:
 	VMULPS  (DI), Y5, Y0
 	VMOVUPS Y0, (DI)
 	VMAXPS  Y6, Y0, Y6
 	ADDQ    $32, DI
 	SUBQ    $8, CX
-	JGE     loop49
+	JGE     loop53
 
-loop49Done:
+loop53Done:
 	VEXTRACTF128 $1, Y6, X0
 	VMAXPS       X0, X6, X6
 	VPSHUFD      $0x4e, X6, X0
@@ -1486,21 +1593,21 @@ TEXT ·scaleAVX2(SB), NOSPLIT, $0-28
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS by+24(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop50Done
+	JLT          loop54Done
 
-loop50:
+loop54:
 	VMULPS  (SI), Y5, Y0
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop50
+	JGE     loop54
 
-loop50Done:
+loop54Done:
 	VZEROUPPER
 	RET
 
-// addAVX2 is Add for n floats, n a multiple of the vector.
+// addAVX2 writes the sum of x and y for n floats, n a multiple of the vector.
 //
 // func addAVX2(dst, x, y *float32, n int)
 TEXT ·addAVX2(SB), NOSPLIT, $0-32
@@ -1509,9 +1616,9 @@ TEXT ·addAVX2(SB), NOSPLIT, $0-32
 	MOVQ y+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $8, CX
-	JLT  loop51Done
+	JLT  loop55Done
 
-loop51:
+loop55:
 	VMOVUPS (SI), Y0
 	VADDPS  (DX), Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -1519,9 +1626,86 @@ loop51:
 	ADDQ    $32, SI
 	ADDQ    $32, DX
 	SUBQ    $8, CX
-	JGE     loop51
+	JGE     loop55
 
-loop51Done:
+loop55Done:
+	VZEROUPPER
+	RET
+
+// mulAVX2 writes the product of x and y for n floats, n a multiple of the vector.
+//
+// func mulAVX2(dst, x, y *float32, n int)
+TEXT ·mulAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), CX
+	SUBQ $8, CX
+	JLT  loop56Done
+
+loop56:
+	VMOVUPS (SI), Y0
+	VMULPS  (DX), Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ    $32, DI
+	ADDQ    $32, SI
+	ADDQ    $32, DX
+	SUBQ    $8, CX
+	JGE     loop56
+
+loop56Done:
+	VZEROUPPER
+	RET
+
+// plusAVX2 is Plus for n floats, n a multiple of the vector.
+//
+// func plusAVX2(dst, x *float32, n int, by float32)
+TEXT ·plusAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS by+24(FP), Y5
+	SUBQ         $8, CX
+	JLT          loop57Done
+
+loop57:
+	VMOVUPS     (DI), Y0
+	VFMADD231PS (SI), Y5, Y0
+	VMOVUPS     Y0, (DI)
+	ADDQ        $32, DI
+	ADDQ        $32, SI
+	SUBQ        $8, CX
+	JGE         loop57
+
+loop57Done:
+	VZEROUPPER
+	RET
+
+// maxAVX2 is Max for n floats, n a multiple of the vector.
+//
+// func maxAVX2(dst, x, y *float32, n int)
+TEXT ·maxAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), CX
+	SUBQ $8, CX
+	JLT  loop58Done
+
+loop58:
+	VMOVUPS   (SI), Y1
+	VMOVUPS   (DX), Y0
+	VMAXPS    Y0, Y1, Y0
+	VCMPPS    $3, Y1, Y1, Y2
+	VBLENDVPS Y2, Y1, Y0, Y0
+	VMOVUPS   Y0, (DI)
+	ADDQ      $32, DI
+	ADDQ      $32, SI
+	ADDQ      $32, DX
+	SUBQ      $8, CX
+	JGE       loop58
+
+loop58Done:
 	VZEROUPPER
 	RET
 
@@ -1536,9 +1720,9 @@ TEXT ·affineAVX2(SB), NOSPLIT, $0-36
 	VBROADCASTSS add+28(FP), Y2
 	VBROADCASTSS floor+32(FP), Y3
 	SUBQ         $8, CX
-	JLT          loop52Done
+	JLT          loop59Done
 
-loop52:
+loop59:
 	VMOVAPS     Y2, Y0
 	VFMADD231PS (SI), Y1, Y0
 	VMAXPS      Y0, Y3, Y0
@@ -1546,8 +1730,38 @@ loop52:
 	ADDQ        $32, DI
 	ADDQ        $32, SI
 	SUBQ        $8, CX
-	JGE         loop52
+	JGE         loop59
 
-loop52Done:
+loop59Done:
+	VZEROUPPER
+	RET
+
+// bendAVX2 is Bend for n floats, n a multiple of the vector.
+//
+// func bendAVX2(dst, x *float32, n int, by, add, slope float32)
+TEXT ·bendAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), DI
+	MOVQ         x+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS by+24(FP), Y1
+	VBROADCASTSS add+28(FP), Y2
+	VBROADCASTSS slope+32(FP), Y3
+	VXORPS       Y5, Y5, Y5
+	SUBQ         $8, CX
+	JLT          loop60Done
+
+loop60:
+	VMOVAPS     Y2, Y0
+	VFMADD231PS (SI), Y1, Y0
+	VMINPS      Y5, Y0, Y4
+	VMAXPS      Y0, Y5, Y0
+	VFMADD231PS Y3, Y4, Y0
+	VMOVUPS     Y0, (DI)
+	ADDQ        $32, DI
+	ADDQ        $32, SI
+	SUBQ        $8, CX
+	JGE         loop60
+
+loop60Done:
 	VZEROUPPER
 	RET

@@ -28,8 +28,10 @@ type points struct {
 	normal         func(dst, x, w, bias *float32, n int, less, by float32)
 	scaleMax       func(x *float32, n int, by float32) float32
 	scale          func(dst, x *float32, n int, by float32)
-	add            func(dst, x, y *float32, n int)
+	add, mul, max  func(dst, x, y *float32, n int)
+	plus           func(dst, x *float32, n int, by float32)
 	affine         func(dst, x *float32, n int, by, add, floor float32)
+	bend           func(dst, x *float32, n int, by, add, slope float32)
 }
 
 // mostPoints is the most values passed to a pointwise kernel at a time: assembly cannot be

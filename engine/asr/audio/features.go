@@ -114,6 +114,7 @@ func (f *Features) Of(x []float32) []float32 {
 		}
 		return float64(x[i]) * f.scale
 	}
+	var samples [fftSize + 1]float64
 	var frame [transform]float64
 	var bins [transform/2 + 1]fourier.Complex[float64]
 	var scratch [transform / 2]fourier.Complex[float64]
@@ -126,21 +127,28 @@ func (f *Features) Of(x []float32) []float32 {
 		if f.mirrored {
 			first -= (fftSize - FrameStep) / 2
 		}
-		before := at(first - 1)
-		mean := 0.0
-		if !f.whole {
-			for i := range fftSize {
-				mean += at(first+i) / fftSize
+		// samples are those of the frame behind the one before it.
+		if first > 0 && first+fftSize <= len(x) {
+			for i, v := range x[first-1:][:len(samples)] {
+				samples[i] = float64(v) * f.scale
 			}
-			before = at(first) - mean
+		} else {
+			for i := range samples {
+				samples[i] = at(first + i - 1)
+			}
+		}
+		before, mean := samples[0], 0.0
+		if !f.whole {
+			mean = meanOfFrame((*[fftSize]float64)(samples[1:]))
+			before = samples[1] - mean
 		}
 		for i, w := range f.window {
-			v := at(first+i) - mean
+			v := samples[i+1] - mean
 			frame[i] = (v - emphasis*before) * w
 			before = v
-			if f.whole && first+i >= len(x) {
-				frame[i] = 0 // what lies beyond the end, not what emphasis makes of it
-			}
+		}
+		if f.whole && first+fftSize > len(x) {
+			clear(frame[max(0, len(x)-first):fftSize]) // what lies beyond the end, not what emphasis makes of it
 		}
 		f.plan.Forward(bins[:], frame[:], scratch[:])
 		for k, v := range &bins {
@@ -152,6 +160,18 @@ func (f *Features) Of(x []float32) []float32 {
 	}
 	f.normalise(rows, f.bands)
 	return rows
+}
+
+// meanOfFrame adds in four sums, which a core can do at a time.
+func meanOfFrame(x *[fftSize]float64) float64 {
+	var a, b, c, d float64
+	for i := 0; i < fftSize; i += 4 {
+		a += x[i]
+		b += x[i+1]
+		c += x[i+2]
+		d += x[i+3]
+	}
+	return (a + b + (c + d)) / fftSize
 }
 
 // keep leaves rows as they are.

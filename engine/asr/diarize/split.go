@@ -8,6 +8,7 @@ import (
 
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
+	"quern/kernels/vec"
 )
 
 // A split is a network of voices cut at its pooling over time: what lies before runs once
@@ -94,33 +95,26 @@ func (s *split) pool(list []stretch) []float32 {
 	for _, x := range list {
 		count += len(x.of)
 	}
+	n := float64(count)
+	if s.less {
+		n = max(1, n-1)
+	}
 	var means, deviations []float32
-	values := make([]float64, 0, count)
+	values := make([]float32, 0, count)
 	for o := range outer {
 		for i := range inner {
 			values = values[:0]
-			mean, sum := 0.0, 0.0
 			for _, x := range list {
 				row := x.states.F[o*x.states.Shape[s.axis]*inner+i:]
 				for _, f := range x.of {
-					v := float64(row[f*inner])
-					values = append(values, v)
-					mean += v
+					values = append(values, row[f*inner])
 				}
 			}
-			mean /= float64(count)
+			mean, variance := vec.Moments(values)
 			means = append(means, float32(mean))
-			if !s.deviations {
-				continue
+			if s.deviations {
+				deviations = append(deviations, float32(math.Sqrt(variance*float64(count)/n+s.epsilon)))
 			}
-			for _, v := range values {
-				sum += (v - mean) * (v - mean)
-			}
-			n := count
-			if s.less {
-				n = max(1, n-1)
-			}
-			deviations = append(deviations, float32(math.Sqrt(sum/float64(n)+s.epsilon)))
 		}
 	}
 	return append(means, deviations...)

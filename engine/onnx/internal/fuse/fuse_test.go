@@ -104,6 +104,51 @@ var fuseCases = []fuseCase{
 		y := b.Node("Conv", []string{x, weights(b, 3, 3, 1)})
 		return b.Node("Sub", []string{b.Node("Relu", []string{writtenBatchNorm(b, y, 3)}), y})
 	}},
+	{"convolution and its magnitudes", []string{"convolution"}, func(b *onnxtest.Builder, x string) string {
+		return b.Node("Abs", []string{b.Node("Conv", []string{x, weights(b, 5, 3, 9)}, onnxtest.IntList("strides", 2))})
+	}},
+	{"convolution of points of a batch norm and ReLU", []string{"convolution"}, func(b *onnxtest.Builder, x string) string {
+		y := b.Node("Relu", []string{writtenBatchNorm(b, x, 3)})
+		return b.Node("Tanh", []string{b.Node("Conv", []string{y, weights(b, 5, 3, 1), weights(b, 5)})})
+	}},
+	{"batch norms before and behind a convolution of points in groups", []string{"convolution"}, func(b *onnxtest.Builder, x string) string {
+		y := b.Node("Conv", []string{b.Node("Relu", []string{writtenBatchNorm(b, x, 3)}), weights(b, 6, 1, 1)}, onnxtest.Int("group", 3))
+		return b.Node("Relu", []string{writtenBatchNorm(b, y, 6)})
+	}},
+	{"convolution of three taps of a batch norm and ReLU", []string{"norm of planes"}, func(b *onnxtest.Builder, x string) string {
+		y := b.Node("Relu", []string{writtenBatchNorm(b, x, 3)})
+		return b.Node("Tanh", []string{b.Node("Conv", []string{y, weights(b, 5, 3, 3)}, onnxtest.IntList("pads", 1, 1))})
+	}},
+	{"convolution, a sum and ReLU", []string{"convolution"}, func(b *onnxtest.Builder, x string) string {
+		y := b.Node("Conv", []string{x, weights(b, 3, 3, 3), weights(b, 3)}, onnxtest.IntList("pads", 1, 1))
+		return b.Node("Relu", []string{b.Node("Add", []string{x, writtenBatchNorm(b, y, 3)})})
+	}},
+	{"a sum of two convolutions and ReLU", []string{"convolution"}, func(b *onnxtest.Builder, x string) string {
+		y, z := b.Node("Conv", []string{x, weights(b, 4, 3, 1), weights(b, 4)}), b.Node("Conv", []string{x, weights(b, 4, 3, 1)})
+		return b.Node("Relu", []string{b.Node("Add", []string{y, z})})
+	}},
+	{"instance norm and leaky ReLU", []string{"norm of planes"}, func(b *onnxtest.Builder, x string) string {
+		y := b.Node("InstanceNormalization", []string{x, weights(b, 3), weights(b, 3)}, onnxtest.Float("epsilon", 1e-3))
+		return b.Node("LeakyRelu", []string{y}, onnxtest.Float("alpha", 0.2))
+	}},
+	{"softmax of a sum of which some is hidden", []string{"hidden softmax"}, func(b *onnxtest.Builder, x string) string {
+		hide := b.Node("Less", []string{weights(b, 2, 1, 16), float(b, 0.3)})
+		y := b.Node("Div", []string{b.Node("Add", []string{x, weights(b, 2, 3, 16)}), float(b, 3)})
+		y = b.Node("Softmax", []string{b.Node("Where", []string{hide, float(b, -1e4), y})}, onnxtest.Int("axis", -1))
+		return b.Node("Where", []string{hide, float(b, 0), y})
+	}},
+	{"softmax of which whole rows are hidden", []string{"hidden softmax"}, func(b *onnxtest.Builder, x string) string {
+		hide := b.Node("Less", []string{weights(b, 3, 1), float(b, 0)})
+		y := b.Node("Softmax", []string{b.Node("Where", []string{hide, float(b, -1e4), x})}, onnxtest.Int("axis", 2))
+		return b.Node("Where", []string{hide, float(b, 0), y})
+	}},
+	{"swish", []string{"swish"}, func(b *onnxtest.Builder, x string) string {
+		return b.Node("Mul", []string{b.Node("Sigmoid", []string{x}), x})
+	}},
+	{"product and swish", []string{"layer"}, func(b *onnxtest.Builder, x string) string {
+		y := b.Node("MatMul", []string{x, weights(b, 16, 70)})
+		return b.Node("Mul", []string{y, b.Node("Sigmoid", []string{y})})
+	}},
 	{"attention", []string{"attention"}, func(b *onnxtest.Builder, x string) string {
 		head := func(perm ...int64) string {
 			y := b.Node("Reshape", []string{b.Node("Mul", []string{x, weights(b, 16)}), b.List(0, 0, 4, 4)})
@@ -270,6 +315,20 @@ func TestFuseRefuses(t *testing.T) {
 			k := b.Node("Transpose", []string{b.Node("Reshape", []string{x, b.List(1, 2, 3, 16)})}, onnxtest.IntList("perm", 0, 1, 3, 2))
 			q := b.Node("Tanh", []string{x})
 			return b.Node("MatMul", []string{b.Node("Softmax", []string{b.Node("MatMul", []string{q, k})}, onnxtest.Int("axis", -1)), x})
+		}},
+		{"a convolution plus a vector", "convolution", func(b *onnxtest.Builder, x string) string {
+			y := b.Node("Conv", []string{x, weights(b, 3, 3, 1)})
+			return b.Node("Relu", []string{b.Node("Add", []string{weights(b, 16), y})})
+		}},
+		{"a padded convolution of points", "convolution", func(b *onnxtest.Builder, x string) string {
+			y := b.Node("Relu", []string{writtenBatchNorm(b, x, 3)})
+			return b.Node("Tanh", []string{b.Node("Conv", []string{y, weights(b, 5, 3, 1)}, onnxtest.IntList("pads", 2, 1))})
+		}},
+		{"a hidden softmax of a sum that broadcasts", "hidden softmax", func(b *onnxtest.Builder, x string) string {
+			hide := b.Node("Less", []string{weights(b, 16), float(b, 0)})
+			y := b.Node("Add", []string{x, weights(b, 3, 1)})
+			y = b.Node("Softmax", []string{b.Node("Where", []string{hide, float(b, -1e4), y})}, onnxtest.Int("axis", -1))
+			return b.Node("Where", []string{hide, float(b, 0), y})
 		}},
 		{"a sum that broadcasts", "norm", func(b *onnxtest.Builder, x string) string {
 			return writtenNorm(b, b.Node("Add", []string{x, b.Node("ReduceMean", []string{x}, onnxtest.IntList("axes", 1))}))

@@ -316,7 +316,7 @@ func (g *group) gelu(n *onnx.Node) bool {
 				do, ok = vec.GELUTanh, g.cubic(f.Inputs[0], x)
 			}
 			if ok {
-				ok = g.replace("gelu", []string{x}, n.Outputs, geluStep(do))
+				ok = g.replace("gelu", []string{x}, n.Outputs, actStep(do))
 				if ok {
 					g.acts[g.put[n]] = do
 				}
@@ -349,7 +349,24 @@ func (g *group) cubic(name, x string) bool {
 	return false
 }
 
-func geluStep(do func(dst, x, up []float32)) step {
+// swish finds x · σ(x).
+func (g *group) swish(n *onnx.Node) bool {
+	for _, in := range pair(n) {
+		if !g.start(n, "Mul") {
+			return false
+		}
+		if of := g.take(in[1], "Sigmoid"); of == nil || of.Inputs[0] != in[0] {
+			continue
+		}
+		if g.replace("swish", in[:1], n.Outputs, actStep(vec.SiLU)) {
+			g.acts[g.put[n]] = vec.SiLU
+			return true
+		}
+	}
+	return false
+}
+
+func actStep(do func(dst, x, up []float32)) step {
 	return func(c *run.Call) []*tensor.Tensor {
 		x := c.In[0]
 		if x.Type != onnx.Float {

@@ -53,6 +53,15 @@ func (g *group) layer(inputs []string, l *layer) bool {
 	return ok
 }
 
+// plain reports whether a node is x · W, of floats.
+func (g *group) plain(n *onnx.Node) bool {
+	if n == nil || n.Domain != "" || n.Op != "MatMul" || len(n.Inputs) != 2 || g.put[n] != nil || g.gone[n] {
+		return false
+	}
+	w := g.constant(n.Inputs[1])
+	return w != nil && w.Type == onnx.Float && len(w.Shape) == 2 && w.Len() > 0
+}
+
 // run computes a layer; it returns nil where its inputs are not what it is
 // written for. Then is called for all of the result, as by Gemm.RunThen.
 func (l *layer) run(c *run.Call, then func(worker int, row []float32)) *tensor.Tensor {
@@ -81,7 +90,11 @@ func (l *layer) run(c *run.Call, then func(worker int, row []float32)) *tensor.T
 	}
 	k, n := w.Shape[0], w.Shape[1]
 	out := c.Blank(onnx.Float, append(slices.Clone(x.Shape[:len(x.Shape)-1]), n)...)
-	gemm.NewGemm(product.Packed(c, w, false), c.In[2].F).RunThen(c.Pool(), out.F, n, x.F, k, x.Len()/k, each)
+	var bias []float32
+	if c.In[2] != nil {
+		bias = c.In[2].F
+	}
+	gemm.NewGemm(product.Packed(c, w, false), bias).RunThen(c.Pool(), out.F, n, x.F, k, x.Len()/k, each)
 	return out
 }
 
@@ -92,12 +105,12 @@ func (g *group) activated(n *onnx.Node) bool {
 		return false
 	}
 	before := g.made[n.Inputs[0]]
-	l := g.layers[before]
-	if l == nil || l.act != nil {
-		return false
-	}
 	g.nodes = []*onnx.Node{n, before}
-	return g.layer(before.Inputs, &layer{l.int8s, act})
+	if g.plain(before) {
+		return g.layer([]string{before.Inputs[0], before.Inputs[1], ""}, &layer{false, act})
+	}
+	l := g.layers[before]
+	return l != nil && l.act == nil && g.layer(before.Inputs, &layer{l.int8s, act})
 }
 
 // quantized finds a DynamicQuantizeLinear of a layer that nothing else reads, or

@@ -206,6 +206,16 @@ func (c *Call) Reuse(i int) *tensor.Tensor {
 	return c.Blank(t.Type, t.Shape...)
 }
 
+// Grown returns a float32 tensor of that shape, whose first elements are those of input i where
+// that says so: a value that grows and grows, as in a DenseNet, is not copied each time. Only
+// for an input that no node reads afterwards.
+func (c *Call) Grown(i int, shape ...int) (t *tensor.Tensor, begun bool) {
+	if t = c.In[i].Grown(shape...); t != nil {
+		return t, true
+	}
+	return c.s.mem.Roomy(tensor.Count(shape), shape...), false
+}
+
 // Mine reports whether this node is the last to read input i.
 func (c *Call) Mine(i int) bool {
 	t := c.In[i]

@@ -224,6 +224,34 @@ func (m *Memory) Blank(t onnx.DType, shape ...int) *Tensor {
 	return x
 }
 
+// Roomy is Blank of float32 in a buffer with room for as many more elements, where the limit
+// leaves that.
+func (m *Memory) Roomy(more int, shape ...int) *Tensor {
+	n := Count(shape)
+	words := (n + more + 1) / 2
+	if n*4 < poolFrom || 16*int64(words) > m.Limit-m.live {
+		return m.Blank(onnx.Float, shape...)
+	}
+	b := m.take(words)
+	return (&Tensor{mem: m, buf: b}).whole(shape)
+}
+
+// whole is the float32 from the start of t's buffer, as many as shape has.
+func (t *Tensor) whole(shape []int) *Tensor {
+	p := unsafe.Pointer(unsafe.SliceData(t.buf.words))
+	return &Tensor{Type: onnx.Float, Shape: append([]int{}, shape...), mem: t.mem, buf: t.buf, F: unsafe.Slice((*float32)(p), Count(shape))}
+}
+
+// Grown returns a tensor of more elements that begins with those of t, in its memory; nil
+// where there is no room, or t is not float32 from the start of a buffer on.
+func (t *Tensor) Grown(shape ...int) *Tensor {
+	if t.Type != onnx.Float || t.buf == nil || t.buf.words == nil || len(t.F) == 0 ||
+		unsafe.Pointer(unsafe.SliceData(t.F)) != unsafe.Pointer(unsafe.SliceData(t.buf.words)) || Count(shape) > 2*len(t.buf.words) {
+		return nil
+	}
+	return t.whole(shape)
+}
+
 // Raw returns a tensor of an 8-bit type of undefined contents that keeps bytes.
 func (m *Memory) Raw(t onnx.DType, shape ...int) *Tensor {
 	n := Count(shape)

@@ -144,10 +144,7 @@ func addRow(dst, a, b []float32, sa, sb int) {
 	case sa == 1 && sb == 1:
 		vec.Add(dst, a[:n], b[:n])
 	case sb == 0:
-		v := b[0]
-		for i, x := range a[:n] {
-			dst[i] = x + v
-		}
+		vec.Affine(dst, a[:n], 1, b[0], float32(math.Inf(-1)))
 	default:
 		addRow(dst, b, a, sb, sa)
 	}
@@ -176,10 +173,7 @@ func subRow(dst, a, b []float32, sa, sb int) {
 func mulRow(dst, a, b []float32, sa, sb int) {
 	switch n := len(dst); {
 	case sa == 1 && sb == 1:
-		a, b = a[:n], b[:n]
-		for i := range dst {
-			dst[i] = a[i] * b[i]
-		}
+		vec.Mul(dst, a[:n], b[:n])
 	case sb == 0 && sa == 1:
 		vec.Scale(dst, a[:n], b[0])
 	case sb == 0:

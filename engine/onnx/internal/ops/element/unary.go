@@ -313,18 +313,7 @@ func reciprocalRow(dst, x []float32) {
 
 func reluRow(dst, x []float32) { vec.Affine(dst, x, 1, 0, 0) }
 
-// siluRow is x · sigmoid(x): a gate that opens for itself is that of ones.
-func siluRow(dst, x []float32) {
-	var ones [256]float32
-	for i := range ones {
-		ones[i] = 1
-	}
-	for len(x) > 0 {
-		n := min(len(x), len(ones))
-		vec.SiLUGate(dst[:n], x[:n], ones[:n])
-		dst, x = dst[n:], x[n:]
-	}
-}
+func siluRow(dst, x []float32) { vec.SiLU(dst, x, nil) }
 
 // erfRow takes the error function from the kernel of GELU, 2·Φ(√2·x) - 1, but
 // next to zero, where that cancels, from its series.

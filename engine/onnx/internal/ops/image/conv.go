@@ -36,16 +36,27 @@ func NewConvolution(c *run.Call, x, w *tensor.Tensor) Convolution {
 	return v
 }
 
-// An Ending is done to the results of a convolution of float32, channel by channel: they are
-// multiplied by By, Add is added, and they are no less than Floor. nil is 1, and 0. The bias
-// is not among it.
+// An Ending is what is done to the results of a convolution of float32 while they lie in a
+// cache: channel by channel they are multiplied by By, Add is added, then Side, and they are
+// no less than Floor, and without a sign where Abs says so. nil is 1, and 0. The bias is not
+// among it.
 type Ending struct {
+	By, Add []float32
+	Side    *tensor.Tensor // of the shape of the result, or nil
+	Floor   float32
+	Abs     bool
+}
+
+// A Beginning is done to the input of a convolution whose filter sees single points: channel
+// by channel it is multiplied by By, Add is added, and it is no less than Floor. A nil By is
+// none.
+type Beginning struct {
 	By, Add []float32
 	Floor   float32
 }
 
-// noEnding changes nothing.
-var noEnding = Ending{Floor: float32(math.Inf(-1))}
+// NoFloor is below every number.
+var NoFloor = float32(math.Inf(-1))
 
 // with is the ending behind a bias, which may be nil.
 func (e Ending) with(bias []float32) Ending {
@@ -65,25 +76,41 @@ func (e Ending) with(bias []float32) Ending {
 	return e
 }
 
-// finish does it to results of a channel.
-func (e *Ending) finish(row []float32, channel int) {
-	by, add := float32(1), float32(0)
+// finish does it to results of a channel, which lie at a place in the tensor.
+func (e *Ending) finish(row []float32, channel, at int) {
+	by, add, floor := float32(1), float32(0), e.Floor
 	if e.By != nil {
 		by = e.By[channel]
 	}
 	if e.Add != nil {
 		add = e.Add[channel]
 	}
-	if by != 1 || add != 0 || !math.IsInf(float64(e.Floor), -1) {
-		vec.Affine(row, row, by, add, e.Floor)
+	if e.Side != nil {
+		floor = NoFloor
+	}
+	if by != 1 || add != 0 || floor != NoFloor {
+		vec.Affine(row, row, by, add, floor)
+	}
+	if e.Side != nil {
+		vec.Add(row, row, e.Side.F[at:at+len(row)])
+		if e.Floor != NoFloor {
+			vec.Affine(row, row, 1, 0, e.Floor)
+		}
+	}
+	if e.Abs {
+		for i, v := range row {
+			row[i] = math.Float32frombits(math.Float32bits(v) &^ (1 << 31))
+		}
 	}
 }
 
-func conv(c *run.Call) []*tensor.Tensor { return run.One(Convolve(c, c.Node, noEnding)) }
+func conv(c *run.Call) []*tensor.Tensor {
+	return run.One(Convolve(c, c.Node, Beginning{}, Ending{Floor: NoFloor}))
+}
 
 // Convolve is Conv, whose node n stands for the attributes and whose inputs are the first
-// three of c. e is of use for float32 only.
-func Convolve(c *run.Call, n *onnx.Node, e Ending) *tensor.Tensor {
+// three of c. b and e are of use for float32 only; nil says that they do not fit.
+func Convolve(c *run.Call, n *onnx.Node, b Beginning, e Ending) *tensor.Tensor {
 	as := *c
 	c, as.Node = &as, n
 	x, w, bias := c.X(0), c.X(1), c.Opt(2)
@@ -91,23 +118,27 @@ func Convolve(c *run.Call, n *onnx.Node, e Ending) *tensor.Tensor {
 	if x.Type != w.Type || x.S != nil || bias != nil && (bias.Type != x.Type || bias.Len() != w.Shape[0]) {
 		tensor.Malformed("%v and %v convolved", x.Type, w.Type)
 	}
-	out := c.Blank(x.Type, v.Shape(v.Batch, w.Shape[0])...)
+	shape := v.Shape(v.Batch, w.Shape[0])
+	if e.Side != nil && (e.Side.Type != onnx.Float || !slices.Equal(e.Side.Shape, shape)) || b.By != nil && (!v.plain() || len(b.By) != x.Shape[1]) {
+		return nil
+	}
+	out := c.Blank(x.Type, shape...)
 	if out.Len() == 0 {
 		return out
 	}
-	var b tensor.Tensor
+	var add tensor.Tensor
 	if bias != nil {
-		b = *bias
+		add = *bias
 	}
 	switch {
 	case x.F == nil && x.D != nil:
-		convolveAny(c, out.D, x.D, w.D, b.D, &v)
+		convolveAny(c, out.D, x.D, w.D, add.D, &v)
 	case x.F == nil:
-		convolveAny(c, out.I, x.I, w.I, b.I, &v)
-	case v.InC == 1 && v.OutC < 4:
-		convolveEach(c, out.F, x.F, w.F, &v, e.with(b.F))
+		convolveAny(c, out.I, x.I, w.I, add.I, &v)
+	case v.InC == 1 && v.OutC < 4 && b.By == nil:
+		convolveEach(c, out.F, x.F, w.F, &v, e.with(add.F))
 	default:
-		convolve(c, out.F, x.F, w.F, &v, e.with(b.F))
+		convolve(c, out.F, x.F, w.F, &v, b, e.with(add.F))
 	}
 	return tensor.Rounded(out)
 }
@@ -127,43 +158,94 @@ func (v *Convolution) tile(rows, workers int) int {
 	if jobs := v.Batch * v.Groups; jobs < 2*workers {
 		n = min(n, (steps*jobs+2*workers-1)/(2*workers))
 	}
+	// Whole groups of four panels, which products take at a time.
+	if n >= 64 {
+		return (n + 32) / 64 * 64
+	}
 	return max(16, n/16*16)
 }
 
 // convolve multiplies the weights with the columns of each group, a tile of
 // steps at a time.
-func convolve(c *run.Call, dst, x, w []float32, v *Convolution, e Ending) {
-	steps, plane := Volume(v.Out), Volume(v.In)
-	rows := v.InC * Volume(v.Kernel)
-	size := v.tile(rows, c.Pool().Workers())
-	tiles := (steps + size - 1) / size
-	type scratch struct {
-		panels gemm.Panels
-		line   []float32
+func convolve(c *run.Call, dst, x, w []float32, v *Convolution, b Beginning, e Ending) {
+	if v.plain() && v.Groups == 1 && v.OutC*v.InC >= leastLarge {
+		convolveLarge(c, dst, x, w, v, b, e)
+		return
 	}
-	all := make([]scratch, c.Pool().Workers())
+	x = v.part(c, x)
+	steps, plane := Volume(v.Out), Volume(v.In)*v.parts()
+	rows := v.InC * Volume(v.Kernel)
+	workers := c.Pool().Workers()
+	size := v.tile(rows, workers)
+	tiles := (steps + size - 1) / size
+	// Of each worker: packed columns, and a line of them.
+	each := gemm.PanelFloats(size, rows) + size
+	scratch := c.Blank(onnx.Float, workers, each).F
 	c.SpreadOut(v.Batch*v.Groups*tiles, func(worker, i int) {
-		s := &all[worker]
+		scratch := scratch[worker*each:][:each]
 		from := i % tiles * size
 		to := min(steps, from+size)
 		image := i / tiles // batch and group
 		g, n := image%v.Groups, to-from
 		src := x[image*v.InC*plane:][:v.InC*plane]
-		s.panels.Resize(n, rows)
+		var panels gemm.Panels
+		panels.Use(scratch[size:], n, rows)
 		if v.plain() {
-			s.panels.PackColumns(src[from:], plane)
+			b.pack(&panels, src[from:], plane, g*v.InC, 0, n)
 		} else {
-			if len(s.line) < n {
-				s.line = make([]float32, n)
-			}
-			eachTap(s.line[:n], src, v.InC, &v.window, from, s.panels.PackColumn)
+			eachTap(scratch[:n], src, v.InC, &v.window, from, panels.PackColumn)
 		}
 		out := dst[image*v.OutC*steps+from:]
-		gemm.Multiply(out, steps, w[g*v.OutC*rows:], rows, v.OutC, &s.panels, nil, false)
+		gemm.Multiply(out, steps, w[g*v.OutC*rows:], rows, v.OutC, &panels, nil, false)
 		for o := range v.OutC {
-			e.finish(out[o*steps:][:n], g*v.OutC+o)
+			e.finish(out[o*steps:][:n], g*v.OutC+o, (image*v.OutC+o)*steps+from)
 		}
 	})
+}
+
+// pack takes n elements of each line of x, whose first belongs to a channel, for those from
+// row on of the columns of a matrix.
+func (b *Beginning) pack(p *gemm.Panels, x []float32, stride, channel, row, n int) {
+	for i := range p.Columns() {
+		by, add, floor := float32(1), float32(0), NoFloor
+		if b.By != nil {
+			by, add, floor = b.By[channel+i], b.Add[channel+i], b.Floor
+		}
+		p.PackAffine(i, row, x[i*stride:][:n], by, add, floor)
+	}
+}
+
+// leastLarge is the weights from which they are better read from memory once than stay in the
+// caches: a megabyte.
+const leastLarge = 1 << 18
+
+// convolveLarge is convolve by a large filter of single points: the columns of an image are
+// packed first, then every worker multiplies rows of the weights with them.
+func convolveLarge(c *run.Call, dst, x, w []float32, v *Convolution, b Beginning, e Ending) {
+	steps, k := Volume(v.Out), v.InC
+	var panels gemm.Panels
+	panels.Use(c.Blank(onnx.Float, gemm.PanelFloats(steps, k)).F, steps, k)
+	const size = 8 * gemm.PanelWidth
+	for image := range v.Batch {
+		src, out := x[image*k*steps:][:k*steps], dst[image*v.OutC*steps:][:v.OutC*steps]
+		c.SpreadOut((steps+size-1)/size, func(_, i int) {
+			b.pack(&panels, src[i*size:], steps, 0, i*size, min(size, steps-i*size))
+		})
+		p := gemm.Product{
+			Dst: out, DstStride: steps, X: w, XStride: k, Rows: v.OutC,
+			Taps: 1, K: k, W: panels.Data(), WStride: gemm.PanelWidth * k, N: steps,
+		}
+		// One worker needs chunks too: they are finished while they lie in a cache.
+		o := gemm.CutProduct(&p, max(2, c.Pool().Workers()))
+		c.SpreadOut(o.Chunks(), func(_, chunk int) {
+			o.Chunk(&p, chunk)
+			r, j := chunk/o.Across*o.Rows, chunk%o.Across*o.Columns
+			for i := r; i < min(r+o.Rows, v.OutC); i++ {
+				at := i*steps + j
+				e.finish(out[at:at+min(o.Columns, steps-j)], i, image*v.OutC*steps+at)
+			}
+		})
+	}
 }
 
 // convolveEach sums taps one by one, for groups of one channel.
@@ -176,7 +258,7 @@ func convolveEach(c *run.Call, dst, x, w []float32, v *Convolution, e Ending) {
 			clear(out)
 			filter := w[ch*taps:][:taps]
 			v.joinLines(out, src, func(dst, line []float32, by, tap int) { addLine(dst, line, filter[tap], by) })
-			e.finish(out, ch)
+			e.finish(out, ch, i*steps)
 		}
 	})
 }
@@ -184,10 +266,7 @@ func convolveEach(c *run.Call, dst, x, w []float32, v *Convolution, e Ending) {
 // addLine adds f times every by-th element of line.
 func addLine(dst, line []float32, f float32, by int) {
 	if by == 1 {
-		line = line[:len(dst)]
-		for i, v := range line {
-			dst[i] += f * v
-		}
+		vec.Plus(dst, line[:len(dst)], f)
 		return
 	}
 	for i := range dst {

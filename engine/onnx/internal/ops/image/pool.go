@@ -8,6 +8,7 @@ import (
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
+	"quern/kernels/vec"
 )
 
 // global reduces every channel to one number.
@@ -71,6 +72,42 @@ func maxLine(dst, line []float32, by, _ int) {
 	}
 }
 
+// close reports whether a window sees few neighbours of a line that has no padding.
+func (w *window) close() bool {
+	return w.flat() && w.Kernel[2] > 1 && w.Kernel[2] <= 8 && w.Stride[2] <= 4
+}
+
+// flat reports whether a window sees whole stretches of a line that has no padding.
+func (w *window) flat() bool {
+	return w.Kernel[0] == 1 && w.Kernel[1] == 1 && w.Stride[0] == 1 && w.Stride[1] == 1 && w.Dilation[2] == 1 &&
+		w.Before == [3]int{} && w.beyond == [3]int{} && (w.Out[2]-1)*w.Stride[2]+w.Kernel[2] <= w.In[2]
+}
+
+// maxNear is MaxPool of a plane by a window that is close: the largest from every element on,
+// of which those are taken where a step begins. NaN wins.
+func (w *window) maxNear(dst, x []float32) {
+	const most = 256
+	var near [4*most + 8]float32
+	n, by, taps := w.Out[2], w.Stride[2], w.Kernel[2]
+	for line := range len(dst) / n {
+		dst, x := dst[line*n:][:n], x[line*w.In[2]:][:w.In[2]]
+		for len(dst) > 0 {
+			m := min(most, len(dst))
+			top := near[:(m-1)*by+1]
+			vec.Max(top, x[:len(top)], x[1:1+len(top)])
+			for k := 2; k < taps; k++ {
+				vec.Max(top, top, x[k:k+len(top)])
+			}
+			for i := range dst[:m] {
+				dst[i] = top[i*by]
+			}
+			if dst = dst[m:]; len(dst) > 0 {
+				x = x[m*by:]
+			}
+		}
+	}
+}
+
 func maxPool(c *run.Call) []*tensor.Tensor {
 	x, w := pooled(c)
 	out := c.Blank(x.Type, w.Shape(x.Shape[0], x.Shape[1])...)
@@ -78,9 +115,13 @@ func maxPool(c *run.Call) []*tensor.Tensor {
 		steps, plane := Volume(w.Out), Volume(w.In)
 		c.ByRows(x.Shape[0]*x.Shape[1], steps*4, func(from, to int) {
 			for p := from; p < to; p++ {
-				dst := out.F[p*steps : (p+1)*steps]
+				dst, src := out.F[p*steps:(p+1)*steps], x.F[p*plane:(p+1)*plane]
+				if w.close() {
+					w.maxNear(dst, src)
+					continue
+				}
 				tensor.Fill(dst, float32(math.Inf(-1)))
-				w.joinLines(dst, x.F[p*plane:(p+1)*plane], maxLine)
+				w.joinLines(dst, src, maxLine)
 			}
 		})
 		return run.One(out)
@@ -162,6 +203,29 @@ func sumLine(dst, line []float32, by, _ int) {
 	}
 }
 
+// long reports whether a window sees long stretches of lines.
+func (w *window) long() bool {
+	return w.Kernel[0] == 1 && w.Kernel[1] == 1 && w.Kernel[2] >= 32 && w.Dilation[2] == 1
+}
+
+// sumLong writes the sums of what each step sees, of a plane and a window that is long.
+func (w *window) sumLong(dst, x []float32) {
+	for i := range dst {
+		var from, to [3]int
+		rest := i
+		for d := 2; d >= 0; d-- {
+			a, b := w.taps(d, rest%w.Out[d])
+			at := rest%w.Out[d]*w.Stride[d] - w.Before[d]
+			from[d], to[d] = at+a, at+b
+			rest /= w.Out[d]
+		}
+		if dst[i] = 0; from[0] < to[0] && from[1] < to[1] && from[2] < to[2] {
+			line := (from[0]*w.In[1] + from[1]) * w.In[2]
+			dst[i] = vec.Sum(x[line+from[2] : line+to[2]])
+		}
+	}
+}
+
 // seen returns how many elements a step sees.
 func (w *window) seen(step int) int {
 	n := 1
@@ -193,8 +257,12 @@ func averagePool(c *run.Call) []*tensor.Tensor {
 		}
 		c.ByRows(x.Shape[0]*x.Shape[1], n*4, func(from, to int) {
 			for p := from; p < to; p++ {
-				dst := out.F[p*n : (p+1)*n]
-				w.joinLines(dst, x.F[p*plane:(p+1)*plane], sumLine)
+				dst, src := out.F[p*n:(p+1)*n], x.F[p*plane:(p+1)*plane]
+				if w.long() {
+					w.sumLong(dst, src)
+				} else {
+					w.joinLines(dst, src, sumLine)
+				}
 				for i, v := range share {
 					dst[i] *= v
 				}

@@ -5,6 +5,7 @@ import (
 
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
+	"quern/formats/onnx"
 )
 
 // Stacked joins tensors along a new axis.
@@ -42,11 +43,22 @@ func Joined(c *run.Call, parts []*tensor.Tensor, at int) *tensor.Tensor {
 		}
 		shape[at] += p.Shape[at]
 	}
-	out := c.Blank(first.Type, shape...)
 	outer, row, done := tensor.Count(shape[:at]), tensor.Count(shape[at:]), 0
-	for _, p := range parts {
+	var out *tensor.Tensor
+	// What grows by little is likely to go on growing.
+	begun, n := false, tensor.Count(first.Shape)
+	if outer == 1 && first.Type == onnx.Float && first == c.In[0] && c.Mine(0) && n > row/2 {
+		out, begun = c.Grown(0, shape...)
+	} else {
+		out = c.Blank(first.Type, shape...)
+	}
+	for i, p := range parts {
 		p = p.Whole()
 		n := tensor.Count(p.Shape[at:])
+		if begun && i == 0 {
+			done = n
+			continue
+		}
 		for o := range outer {
 			tensor.CopyElems(out, o*row+done, p, o*n, n)
 		}

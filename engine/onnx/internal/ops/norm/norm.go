@@ -185,6 +185,10 @@ func statistics(x *tensor.Tensor, rows, n int, eps float64, simple bool, shape [
 }
 
 func moments(x *tensor.Tensor, from, n int, eps float64, simple bool) (mean, inv float64) {
+	if x.F != nil && !simple {
+		mean, variance := vec.Moments(x.F[from : from+n])
+		return mean, 1 / math.Sqrt(variance+eps)
+	}
 	if !simple {
 		for i := range n {
 			mean += x.At(from + i)

@@ -11,12 +11,15 @@ import (
 	"quern/kernels/vec"
 )
 
-// noFloor is below every number.
-var noFloor = float32(math.Inf(-1))
+// A Bend is what is done to numbers behind a norm: those below zero are multiplied by Slope,
+// and all are no less than Floor. Of float32 alone, and one of both at a time.
+type Bend struct{ Slope, Floor float32 }
 
-// Affine writes x·w + b with one w and b for each stretch of n elements, and of float32 no
-// less than floor.
-func Affine(c *run.Call, x *tensor.Tensor, n int, w, b []float64, floor float32) *tensor.Tensor {
+// Straight leaves numbers as they are.
+var Straight = Bend{1, float32(math.Inf(-1))}
+
+// Affine writes x·w + b with one w and b for each stretch of n elements, bent.
+func Affine(c *run.Call, x *tensor.Tensor, n int, w, b []float64, bend Bend) *tensor.Tensor {
 	out := c.Blank(x.Type, x.Shape...)
 	if n == 0 || out.Len() == 0 {
 		return out
@@ -24,8 +27,12 @@ func Affine(c *run.Call, x *tensor.Tensor, n int, w, b []float64, floor float32)
 	c.ByRows(out.Len()/n, n, func(from, to int) {
 		for r := from; r < to; r++ {
 			if x.F != nil {
-				by, add := float32(w[r%len(w)]), float32(b[r%len(b)])
-				vec.Affine(out.F[r*n:(r+1)*n], x.F[r*n:(r+1)*n], by, add, floor)
+				dst, src, by, add := out.F[r*n:(r+1)*n], x.F[r*n:(r+1)*n], float32(w[r%len(w)]), float32(b[r%len(b)])
+				if bend.Slope != 1 {
+					vec.Bend(dst, src, by, add, bend.Slope)
+				} else {
+					vec.Affine(dst, src, by, add, bend.Floor)
+				}
 				continue
 			}
 			for i := r * n; i < (r+1)*n; i++ {
@@ -90,7 +97,7 @@ func batchNorm(c *run.Call) []*tensor.Tensor {
 		res = append(res, newMean, newVariance)
 	}
 	w, b := Scales(scale, bias, mean, variance, eps)
-	res[0] = Affine(c, x, inner, w, b, noFloor)
+	res[0] = Affine(c, x, inner, w, b, Straight)
 	return res
 }
 
@@ -106,7 +113,7 @@ func Scales(scale, bias, mean, variance *tensor.Tensor, eps float64) (w, b []flo
 
 // grouped normalizes stretches of n elements, then multiplies with a scale and
 // adds a bias, one for each of the channels a stretch has.
-func grouped(c *run.Call, x *tensor.Tensor, groups, n int, eps float64, scale, bias func(ch int) float64) *tensor.Tensor {
+func grouped(c *run.Call, x *tensor.Tensor, groups, n int, eps float64, bend Bend, scale, bias func(ch int) float64) *tensor.Tensor {
 	channels, inner := channelled(c, x)
 	if n == 0 {
 		return c.Blank(x.Type, x.Shape...)
@@ -123,13 +130,18 @@ func grouped(c *run.Call, x *tensor.Tensor, groups, n int, eps float64, scale, b
 			}
 		}
 	})
-	return Affine(c, x, inner, w, b, noFloor)
+	return Affine(c, x, inner, w, b, bend)
 }
 
 func instanceNorm(c *run.Call) []*tensor.Tensor {
+	return run.One(Instance(c, c.Float("epsilon", 1e-5), Straight))
+}
+
+// Instance is InstanceNormalization, whose inputs are the first three of c, bent.
+func Instance(c *run.Call, eps float64, bend Bend) *tensor.Tensor {
 	x, scale, bias := c.X(0), c.X(1), c.X(2)
 	channels, inner := channelled(c, x, scale, bias)
-	return run.One(grouped(c, x, channels, inner, c.Float("epsilon", 1e-5), scale.At, bias.At))
+	return grouped(c, x, channels, inner, eps, bend, scale.At, bias.At)
 }
 
 // groupNorm has scales by group in opset 18 and by channel since 21.
@@ -143,7 +155,7 @@ func groupNorm(c *run.Call) []*tensor.Tensor {
 		tensor.Malformed("%d channels in %d groups with %d scales", channels, groups, scale.Len())
 	}
 	per := channels / scale.Len()
-	return run.One(grouped(c, x, groups, channels/groups*inner, c.Float("epsilon", 1e-5),
+	return run.One(grouped(c, x, groups, channels/groups*inner, c.Float("epsilon", 1e-5), Straight,
 		func(ch int) float64 { return scale.At(ch / per) }, func(ch int) float64 { return bias.At(ch / per) }))
 }
 

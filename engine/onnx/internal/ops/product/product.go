@@ -3,6 +3,7 @@ package product
 import (
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
+	"quern/formats/onnx"
 	"quern/kernels/gemm"
 	"quern/kernels/vec"
 )
@@ -176,12 +177,13 @@ func multiply(c *run.Call, dst []float32, a, b *tensor.Tensor, s *Stacked, trans
 		}
 		return
 	}
-	panels := make([]gemm.Panels, c.Pool().Workers())
+	each := gemm.PanelFloats(n, k)
+	scratch := c.Blank(onnx.Float, c.Pool().Workers(), each).F
 	c.SpreadOut(s.CountBatch, func(worker, i int) {
-		p := &panels[worker]
-		p.Resize(n, k)
-		pack(p, b.F[Which(s.FromB, i)*k*n:][:k*n], transB)
-		gemm.Multiply(dst[i*m*n:], n, a.F[Which(s.FromA, i)*m*k:], k, m, p, bias, false)
+		var p gemm.Panels
+		p.Use(scratch[worker*each:][:each], n, k)
+		pack(&p, b.F[Which(s.FromB, i)*k*n:][:k*n], transB)
+		gemm.Multiply(dst[i*m*n:], n, a.F[Which(s.FromA, i)*m*k:], k, m, &p, bias, false)
 	})
 }
 

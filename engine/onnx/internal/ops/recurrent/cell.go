@@ -5,6 +5,7 @@ import (
 
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
+	"quern/kernels/recurrent"
 	"quern/kernels/threads"
 	"quern/kernels/vec"
 )
@@ -101,12 +102,14 @@ type cell struct {
 	clip          float32
 	linearReset   bool // GRU: multiply before the reset gate
 	coupled       bool // LSTM: forget what is not let in
+	usual         bool // an LSTM without options over sequences of one length, see long
 
 	batch   int
 	h, c    []float32 // (batch, hidden)
 	x       []float32 // (batch, gates·hidden): the input's part of the gates
 	scratch []float32 // (batch, hidden)
 	next    []float32 // (batch, hidden)
+	input   []float32 // (times, batch, gates·hidden): the input's part at all times
 }
 
 // activation clips x and applies activation i.
@@ -169,6 +172,18 @@ func lstmCell(l *cell) {
 			h[k] *= v
 		}
 	}
+}
+
+// long takes an LSTM without options a step on: gates (batch, 4·hidden) are the input's part and
+// are overwritten, h (batch, hidden) is where its state goes and is read from at the next step.
+func (l *cell) long(h, gates []float32) {
+	n := l.hidden
+	l.rec[0].Run(l.pool, gates, 4*n, l.h, n, l.batch, true)
+	for b := range l.batch {
+		g := gates[4*b*n:][:4*n]
+		recurrent.Cell(h[b*n:][:n], l.c[b*n:][:n], g[:n], g[2*n:3*n], g[3*n:], g[n:2*n])
+	}
+	l.h = h
 }
 
 // gruCell has its gates in the order update, reset, hidden.

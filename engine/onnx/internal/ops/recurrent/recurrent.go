@@ -18,6 +18,7 @@ type multiplier interface {
 // operands are the matrices of a layer.
 type operands struct {
 	in, hidden, directions int
+	apart                  bool                                           // directions may run at the same time
 	input                  func(direction int, bias []float32) multiplier // to all gates
 	state                  func(direction, from, n int) multiplier        // to n of the rows of gates
 }
@@ -46,7 +47,7 @@ func floatOperands(c *run.Call, gates int) operands {
 	if len(w.Shape) != 3 || len(r.Shape) != 3 {
 		tensor.Malformed("%s of shapes %d and %d", c.Node.Op, w.Shape, r.Shape)
 	}
-	o := operands{in: w.Shape[2], hidden: r.Shape[2], directions: w.Shape[0]}
+	o := operands{in: w.Shape[2], hidden: r.Shape[2], directions: w.Shape[0], apart: true}
 	wide := gates * o.hidden
 	isFloats(c, w, o.directions, wide, o.in)
 	isFloats(c, r, o.directions, wide, o.hidden)
@@ -132,19 +133,30 @@ func recur(c *run.Call, gates int, o operands, step func(*cell), missing ...stri
 		}
 		return (d*batch + b) * n
 	}
-	input := c.Blank(onnx.Float, times*batch, wide).F
-	buffers := c.Zeros(onnx.Float, 4*batch*n+batch*wide).F
+	input := c.Blank(onnx.Float, directions, times*batch, wide).F
+	buffers := c.Zeros(onnx.Float, directions, 4*batch*n+batch*wide).F
 	acts := activate(c, directions, missing)
-	for d := range directions {
+	// Small products of two directions are made side by side: handing out the parts of one
+	// would take as long as it does.
+	apart := directions > 1 && c.Pool().Workers() > 1 && o.apart && batch*wide*n <= mostApart
+	cells := make([]*cell, directions)
+	for d := range cells {
+		scratch := buffers[d*(4*batch*n+batch*wide):]
 		l := &cell{
 			pool: c.Pool(), gates: gates, hidden: n, act: acts[d], clip: float32(c.Float("clip", 0)), batch: batch,
 			linearReset: c.Int("linear_before_reset", 0) != 0, coupled: c.Int("input_forget", 0) != 0,
-			h: buffers[:batch*n], c: buffers[batch*n : 2*batch*n], scratch: buffers[2*batch*n : 3*batch*n],
-			next: buffers[3*batch*n : 4*batch*n], x: buffers[4*batch*n:],
+			h: scratch[:batch*n], c: scratch[batch*n : 2*batch*n], scratch: scratch[2*batch*n : 3*batch*n],
+			next: scratch[3*batch*n : 4*batch*n], x: scratch[4*batch*n:][:batch*wide],
+			input: input[d*times*batch*wide:][:times*batch*wide],
+		}
+		cells[d] = l
+		if apart {
+			l.pool = threads.NewPool(1)
 		}
 		if peep != nil {
 			l.peep = peep.F[d*3*n : (d+1)*3*n]
 		}
+		l.usual = gates == 4 && layout == 0 && lens == nil && peep == nil && l.clip == 0 && !l.coupled && c.Attr("activations") == nil
 		sum := make([]float32, wide)
 		l.recBias = make([]float32, n)
 		if bias != nil {
@@ -164,10 +176,8 @@ func recur(c *run.Call, gates int, o operands, step func(*cell), missing ...stri
 		} else {
 			l.rec = []multiplier{o.state(d, 0, wide)}
 		}
-		o.input(d, sum).Run(c.Pool(), input, wide, x.F, in, times*batch, false)
+		o.input(d, sum).Run(c.Pool(), l.input, wide, x.F, in, times*batch, false)
 		for b := range batch {
-			clear(l.h[b*n : (b+1)*n])
-			clear(l.c[b*n : (b+1)*n])
 			if h0 != nil {
 				copy(l.h[b*n:(b+1)*n], h0.F[stateAt(d, b):])
 			}
@@ -175,21 +185,29 @@ func recur(c *run.Call, gates int, o operands, step func(*cell), missing ...stri
 				copy(l.c[b*n:(b+1)*n], c0.F[stateAt(d, b):])
 			}
 		}
-		back := d == 1 || direction == "reverse"
-		longest := slices.Max(lengths)
-		for s := range longest {
-			c.Yield()
-			c.Check()
+	}
+	longest := slices.Max(lengths)
+	// side takes a direction from one step to another.
+	side := func(d, from, to int) {
+		l, back := cells[d], d == 1 || direction == "reverse"
+		at := func(s, length int) int {
+			if back {
+				return length - 1 - s
+			}
+			return s
+		}
+		for s := from; s < to; s++ {
+			if l.usual {
+				t := at(s, times)
+				l.long(y.F[(t*directions+d)*batch*n:][:batch*n], l.input[t*batch*wide:][:batch*wide])
+				continue
+			}
 			for b, length := range lengths {
 				if s >= length {
 					clear(l.x[b*wide : (b+1)*wide])
 					continue
 				}
-				t := s
-				if back {
-					t = length - 1 - s
-				}
-				copy(l.x[b*wide:(b+1)*wide], input[(t*batch+b)*wide:])
+				copy(l.x[b*wide:(b+1)*wide], l.input[(at(s, length)*batch+b)*wide:])
 			}
 			step(l)
 			for b, length := range lengths {
@@ -198,10 +216,7 @@ func recur(c *run.Call, gates int, o operands, step func(*cell), missing ...stri
 				}
 				state := l.next[b*n : (b+1)*n]
 				copy(l.h[b*n:], state)
-				t := s
-				if back {
-					t = length - 1 - s
-				}
+				t := at(s, length)
 				if layout == 1 {
 					copy(y.F[((b*times+t)*directions+d)*n:], state)
 				} else {
@@ -212,12 +227,34 @@ func recur(c *run.Call, gates int, o operands, step func(*cell), missing ...stri
 				}
 			}
 		}
+	}
+	for from := 0; from < longest; from += stretch {
+		c.Yield()
+		c.Check()
+		to := min(longest, from+stretch)
+		if apart {
+			c.SpreadOut(directions, func(_, d int) { side(d, from, to) })
+			continue
+		}
+		for d := range directions {
+			side(d, from, to)
+		}
+	}
+	for d, l := range cells {
 		for b, length := range lengths {
 			copy(h.F[stateAt(d, b):][:n], l.h[b*n:])
-			if length == 0 && c0 != nil {
-				copy(last.F[stateAt(d, b):][:n], c0.F[stateAt(d, b):])
+			if l.usual || length == 0 && c0 != nil {
+				copy(last.F[stateAt(d, b):][:n], l.c[b*n:])
 			}
 		}
 	}
 	return []*tensor.Tensor{tensor.Rounded(y), tensor.Rounded(h), tensor.Rounded(last)}
 }
+
+const (
+	// stretch is how many steps are taken before others may use the pool.
+	stretch = 64
+	// mostApart is the multiplications of a step of a direction, up to which one worker
+	// makes them.
+	mostApart = 1 << 21
+)

@@ -55,12 +55,7 @@ var Reducers = map[string]Reducer{
 			}
 			return a
 		},
-		add: func(dst, x, y []float32) {
-			for i, v := range x {
-				dst[i] = max(v, y[i])
-			}
-		},
-		end: func([]float32, int) {},
+		add: vec.Max, end: func([]float32, int) {},
 	},
 	"ReduceMin": {
 		D: func(row []float64) float64 {
@@ -133,21 +128,8 @@ func sum[T float64 | int64 | uint64](row []T) (s T) {
 	return s
 }
 
-// sum32 adds in four sums, which one processor core can do at a time.
-func sum32(row []float32) float32 {
-	var a, b, c, d float32
-	for len(row) >= 4 {
-		a += row[0]
-		b += row[1]
-		c += row[2]
-		d += row[3]
-		row = row[4:]
-	}
-	for _, v := range row {
-		a += v
-	}
-	return a + b + (c + d)
-}
+// sum32 adds in several sums, which one processor core can do at a time.
+func sum32(row []float32) float32 { return vec.Sum(row) }
 
 func squares[T float64 | int64 | uint64](row []T) (s T) {
 	for _, v := range row {
