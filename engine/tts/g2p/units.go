@@ -216,6 +216,9 @@ func measure(m []string, s *scanner) []string {
 	if gap == "" && joins(s.before()) {
 		return nil // MP3s
 	}
+	if unit == "k" && bare && gap == "" && sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) {
+		return nil // 2k + 1
+	}
 	if unit == "k" && races[s.nextWord()] || bare && len(unit) == 1 && s.labelled() {
 		return nil
 	}
