@@ -49,7 +49,7 @@ var abbreviations = func() map[string][]abbreviation {
 }()
 
 // unstopped are abbreviations said in full without a full stop too.
-var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Pls": "please", "pls": "please", "plz": "please", "Thx": "thanks", "thx": "thanks", "Mtg": "meeting", "mtg": "meeting", "Appt": "appointment", "appt": "appointment", "YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month", "idk": "!IDK", "imo": "!IMO", "imho": "!IMHO", "iirc": "!IIRC", "afaik": "!AFAIK", "afk": "!AFK", "Ctrl": "control", "Qty": "quantity", "Cmd": "command"}
+var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Pls": "please", "pls": "please", "plz": "please", "Thx": "thanks", "thx": "thanks", "Mtg": "meeting", "mtg": "meeting", "Appt": "appointment", "appt": "appointment", "YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month", "idk": "!IDK", "ttyl": "!TTYL", "TTYL": "!TTYL", "imo": "!IMO", "imho": "!IMHO", "iirc": "!IIRC", "afaik": "!AFAIK", "afk": "!AFK", "Ctrl": "control", "Qty": "quantity", "Cmd": "command"}
 
 // words that may also be said as they stand, with a small letter: not at a
 // sentence's end.
@@ -113,7 +113,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		stop := upper || next == ""
 		switch a.kind {
 		case beforeName:
-			if small || !name && !(upper && !s.afterName()) && (!strings.HasPrefix(next, "and ") && !(strings.HasPrefix(next, "& ") && w != "St") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.afterName()) || (w == "Dr" || w == "St" && !unicode.IsDigit(firstRune(s.lastSource()))) && s.houseNumber() {
+			if small || !name && !(upper && !s.afterName()) && (!strings.HasPrefix(next, "and ") && !(strings.HasPrefix(next, "& ") && w != "St") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.afterName() && s.lastWord() != "dear") || (w == "Dr" || w == "St" && !unicode.IsDigit(firstRune(s.lastSource()))) && s.houseNumber() {
 				continue
 			}
 			stop = false

@@ -38,9 +38,9 @@ var arithmetic = []pattern{
 		return ordinal(cardinal(m[1], s.accent))
 	}},
 	{re(`(\d)/(\d{1,2})(?:rds|ths)`), func(m []string, s *scanner) []string { return fraction("", m[1], m[2], s.accent) }},
-	// 9.8/10
-	{re(`(\d+\.\d+)/(\d{1,4})`), func(m []string, s *scanner) []string {
-		return join(decimal(m[1], s.accent), []string{"out", "of"}, cardinal(m[2], s.accent))
+	// 9.8/10, 3.85/4.0
+	{re(`(\d+\.\d+)/(\d{1,4}(?:\.\d+)?)`), func(m []string, s *scanner) []string {
+		return join(decimal(m[1], s.accent), []string{"out", "of"}, decimal(m[2], s.accent))
 	}},
 	{re(`(?:(\d{1,3})\s)?(\d{1,3})[/⁄](\d{1,3})`), func(m []string, s *scanner) []string {
 		if d := m[3]; m[1] == "" && (d == "32" || d == "64") && atoi(m[2]) > 1 && atoi(m[2]) < atoi(d) && inches[s.nextWord()] {
