@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"runtime/pprof"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
+	"quern/codecs"
 	"quern/engine/tts"
 	"quern/engine/tts/ttstest"
 	"quern/kernels/threads"
@@ -43,7 +47,7 @@ type patient struct{ tts.Synth }
 func (patient) First() int { return 0 }
 
 // first measures the first chunk of answers: what is computed until something is heard.
-func first(dir string, n, runs int, out io.Writer) (err error) {
+func first(dir string, n, runs int, profile string, out io.Writer) (err error) {
 	defer must.Catch(&err)
 	begin := stat.CPUTime()
 	p := threads.NewPool(n)
@@ -51,9 +55,15 @@ func first(dir string, n, runs int, out io.Writer) (err error) {
 	synth := must.Get(tts.OpenKokoro(dir, pool{p}))
 	reader := must.Get(tts.NewPronouncer(nil))
 	opened := stat.CPUTime() - begin
+	if profile != "" {
+		f := must.Get(os.Create(profile))
+		defer f.Close()
+		must.Do(pprof.StartCPUProfile(f))
+		defer pprof.StopCPUProfile()
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(out, "opened with %d CPU-ms\n", opened.Milliseconds())
-	fmt.Fprintln(w, "first utterance\tsymbols\tsound, s\tGFLOP\tCPU-ms\tms\t")
+	fmt.Fprintln(w, "first utterance\tsymbols\tsound, s\tGFLOP\tCPU-ms\tleast\tms\tleast\t")
 	for i, text := range openings {
 		for _, s := range []struct {
 			name string
@@ -74,11 +84,50 @@ func first(dir string, n, runs int, out io.Writer) (err error) {
 				cpu, took = append(cpu, ms), append(took, float64(time.Since(at).Microseconds())/1000)
 			}
 			seconds := float64(len(c.Samples)) / float64(synth.Rate())
-			fmt.Fprintf(w, "%s, %q\t%d\t%.2f\t%.0f\t%.0f\t%.0f\t\n", s.name, text[:c.End], c.Symbols, seconds, perSecond*seconds, stat.Median(stat.Values(cpu, same)), stat.Median(stat.Values(took, same)))
+			fmt.Fprintf(w, "%s, %q\t%d\t%.2f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t\n", s.name, text[:c.End], c.Symbols, seconds, perSecond*seconds,
+				stat.Median(stat.Values(cpu, same)), slices.Min(cpu), stat.Median(stat.Values(took, same)), slices.Min(took))
 		}
 	}
 	must.Do(w.Flush())
+	must.Do(parts(out, reader, synth, runs))
 	return joins(out, reader, synth, tts.Formant())
+}
+
+// parts says what else the first opening waits for: its phonemes, and its sound in each format,
+// which is sent when all of the utterance is encoded.
+func parts(out io.Writer, reader *tts.Pronouncer, synth tts.Synth, runs int) (err error) {
+	defer must.Catch(&err)
+	least := func(do func() error) (ms float64) {
+		for run := range runs {
+			at := stat.CPUTime()
+			must.Do(do())
+			if took := float64((stat.CPUTime() - at).Microseconds()) / 1000; run == 0 || took < ms {
+				ms = took
+			}
+		}
+		return ms
+	}
+	ctx, text := context.Background(), openings[0]
+	fmt.Fprintf(out, "CPU-ms of %q: phonemes %.1f", text, least(func() error {
+		_, err := reader.Phonemize(ctx, tts.Text{Text: text, Language: "en-US"})
+		return err
+	}))
+	var c tts.Chunk
+	for c, err = range tts.Speak(ctx, synth, reader, tts.Request{Text: text, Voice: "af_bella", Speed: 1}) {
+		must.Do(err)
+		break
+	}
+	for _, f := range codecs.Encodings() {
+		fmt.Fprintf(out, ", %s %.1f", f.Name, least(func() error {
+			e, err := f.Create(io.Discard, synth.Rate(), 1, codecs.EncodeOptions{Speech: true, Streamed: true})
+			if err != nil {
+				return err
+			}
+			return e.Write(c.Samples)
+		}))
+	}
+	fmt.Fprintln(out)
+	return nil
 }
 
 // joins measures how much the high band stands out where utterances meet.

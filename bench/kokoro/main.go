@@ -33,11 +33,12 @@ func main() {
 	out := flag.String("o", "", "`folder` to write")
 	dir := flag.String("first", "", "measure the first chunk of answers by the model in this `folder`")
 	n := flag.Int("threads", 2, "threads of -first")
-	runs := flag.Int("runs", 5, "runs of -first, of which the median counts")
+	runs := flag.Int("runs", 5, "runs of -first, of which the median and the least count")
+	profile := flag.String("profile", "", "`file` for what -first spends its time on, as pprof reads it")
 	flag.Parse()
 	do := func() error { return run(*like, *out) }
 	if *dir != "" {
-		do = func() error { return first(*dir, *n, *runs, os.Stdout) }
+		do = func() error { return first(*dir, *n, *runs, *profile, os.Stdout) }
 	}
 	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "kokoro:", err)

@@ -23,6 +23,6 @@ var outputs = []struct {
 	{"vec/mask_amd64", genMask},
 	{"recurrent/scan_amd64", genScans},
 	{"attention/attend_amd64", genAttend},
-	{"conv/mix_amd64", genMix},
+	{"conv/fourier_amd64", genFourier},
 	{"dot/tile_amd64", genFloatTiles},
 }

@@ -1,162 +1,176 @@
 package conv
 
-import "quern/kernels/gemm"
+import (
+	"math"
+
+	"quern/kernels/gemm"
+)
 
 // A FastConv is the scratch of convolutions with fewer multiplications: transformed rows
 // for each worker. Convolutions that never run at the same time may share one; the zero
 // value is ready for use.
 type FastConv struct {
-	each  [][]float32
+	each  []*fastWork
 	zeros []float32
 }
 
-// Four rows of a result and four taps of a filter make a tile of seven points.
-// Longer filters are cut into pieces of four taps, the last filled up with zeros. A tile
-// advances by four rows, as long as a piece, so all pieces use the same transformed
-// tiles, and at each point a convolution over tiles remains, with one tap per piece.
-// Filters of 3, 7 and 11 taps take 1.75, 3.5 and 5.25 multiplications per result.
+// A fastWork is the scratch of a worker, with where rows and planes begin in it.
+type fastWork struct {
+	floats           []float32
+	rows, gathered   [mostPoints]int
+	spectra, results [2 * mostPoints]int
+}
+
 const (
-	fastTile   = 4
-	fastPoints = 2*fastTile - 1
-	fastMost   = 48 // tiles at a time, so that they stay in the second-level cache
+	fastMost   = 48 // tiles at a time, so that weights are read from memory seldom
 	fastLeast  = 64 // channels: with fewer, the transforms cost more than they save
+	mostPoints = 32
+	mostTaps   = 3 * mostPoints / 4
 )
 
-// fastAt are the points of evaluation, to which infinity is added. Points near 1 lose the
-// fewest digits: the error is about four times that of the plain sums, 1e-6 relative to
-// the results.
-var fastAt = [fastPoints - 1]float64{0, 1, -1, 2, -2, 0.5}
-
-// A fastConv is a convolution of stride 1 by Toom and Cook's multiplication of
-// polynomials, transposed. With E(k) the values of a polynomial of k coefficients
-// at the points,
+// A fastConv is a convolution of stride 1 by Fourier transforms of tiles: of 8, 16 or 32
+// rows, two to four times the taps, all but as many as the taps less one give a row of the
+// result (overlap-save). At each frequency a product over channels remains, a complex one by
+// three real ones (Karatsuba). Filters of 3, 7 and 11 taps take 1.8, 2.3 and 2.1
+// multiplications per result. The error is about that of the plain sums. An infinity or NaN
+// makes its whole tile NaN.
 //
-//	result = E(4)ᵀ · ((E(4) · taps) ⊙ (E(7)⁻ᵀ · x))
-//
-// for every pair of channels; the sum over channels is taken before E(4)ᵀ. An infinity or
-// NaN makes its whole tile NaN.
-//
-// Winograd, "Arithmetic Complexity of Computations", 1980, §IV; Lavin & Gray,
-// "Fast Algorithms for Convolutional Neural Networks", 2016.
+// Mathieu, Henaff & LeCun, "Fast Training of Convolutional Networks through FFTs", 2014;
+// Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks", 2016, compares them.
 type fastConv struct {
-	in, out, pieces int
-	w               [fastPoints]*gemm.Panels // (out, pieces · in)
-	before          [fastPoints * fastPoints]float32
-	after           [fastTile * fastPoints]float32
-	bias            []float32
-	work            *FastConv
-	tiles           int // of a chunk
+	in, out, step int // step is how many rows of the result a tile has
+	transform     *fourier
+	products      []fastProduct
+	bias          []float32
+	work          *FastConv
+	phase         int // tiles of the rows that are a dilation apart
+	tiles, per    int // of all, and of a chunk
+}
+
+// A fastProduct multiplies the plane from of the transformed tiles and adds the plane init
+// of the results, if that is not negative, to make the plane to.
+type fastProduct struct {
+	w              *gemm.Panels // (out, in)
+	from, init, to int
 }
 
 // suits reports whether a convolution has a fast form that is faster.
 func (o *ConvOptions) suits(out, taps, in int) bool {
-	return o.Fast != nil && o.Stride == 1 && taps > 2 && min(in, out) >= fastLeast && in%gemm.PanelWidth == 0 && out%gemm.PanelWidth == 0
+	return o.Fast != nil && o.Stride == 1 && taps > 2 && taps <= mostTaps && min(in, out) >= fastLeast && in%gemm.PanelWidth == 0 && out%gemm.PanelWidth == 0
+}
+
+// points is how many a tile has: more would take fewer multiplications but more weights.
+func points(taps int) int {
+	switch {
+	case taps <= 4:
+		return 8
+	case taps <= 8:
+		return 16
+	}
+	return mostPoints
 }
 
 // newFastConv transforms w, which is (out, taps, in).
 func newFastConv(w []float32, out, taps, in int, o *ConvOptions) *fastConv {
-	f := &fastConv{in: in, out: out, pieces: (taps + fastTile - 1) / fastTile, bias: o.Bias, work: o.Fast}
+	n := points(taps)
+	f := &fastConv{in: in, out: out, step: n - taps + 1, transform: newFourier(n), bias: o.Bias, work: o.Fast}
 	if n := max(in, out); len(f.work.zeros) < n {
 		f.work.zeros = make([]float32, n)
 	}
-	if f.bias == nil {
-		f.bias = f.work.zeros
-	}
-	row := make([]float32, out*f.pieces*in)
-	for p := range fastPoints {
-		// The rows of E(7)⁻ᵀ are Lagrange's polynomials. Their denominators
-		// multiply the taps, so that the matrix applied to x is exact.
-		poly, denominator := []float64{1}, 1.0
-		for q, a := range fastAt {
-			if q == p {
-				continue
-			}
-			poly = append([]float64{0}, poly...) // · z
-			for i := range len(poly) - 1 {
-				poly[i] -= a * poly[i+1]
-			}
-			if p < len(fastAt) {
-				denominator *= fastAt[p] - a
-			}
-		}
-		for i, v := range poly {
-			f.before[p*fastPoints+i] = float32(v)
-		}
-		var power [fastTile]float64 // row p of E(4)
-		power[fastTile-1] = 1
-		if p < len(fastAt) {
-			for i := range power {
-				power[i] = 1
-				for range i {
-					power[i] *= fastAt[p]
-				}
-			}
-		}
-		for i, v := range power {
-			f.after[i*fastPoints+p] = float32(v)
-		}
-		clear(row)
+	row, sum := make([]float32, out*in), make([]float64, in)
+	product := func(from, init, to int, by func(tap int) float64) {
 		for o := range out {
-			for piece := range f.pieces {
-				for i := range in {
-					var sum float64
-					for j := piece * fastTile; j < min(taps, (piece+1)*fastTile); j++ {
-						sum += power[j%fastTile] * float64(w[(o*taps+j)*in+i])
-					}
-					row[(o*f.pieces+piece)*in+i] = float32(sum / denominator)
+			clear(sum)
+			for j := range taps {
+				v := by(j)
+				for i, x := range w[(o*taps+j)*in:][:in] {
+					sum[i] += v * float64(x)
 				}
 			}
+			for i, v := range sum {
+				row[o*in+i] = float32(v)
+			}
 		}
-		f.w[p] = gemm.NewPanels(out, f.pieces*in)
-		f.w[p].PackRows(row, f.pieces*in)
+		p := gemm.NewPanels(out, in)
+		p.PackRows(row, in)
+		f.products = append(f.products, fastProduct{p, from, init, to})
+	}
+	// The spectrum of the taps, conjugated as no tap is turned round. Frequencies between
+	// the ends stand for two.
+	re := func(b int) func(int) float64 {
+		by := 2 / float64(n)
+		if b%(n/2) == 0 {
+			by /= 2
+		}
+		return func(j int) float64 { return by * math.Cos(2*math.Pi*float64(b*j%n)/float64(n)) }
+	}
+	im := func(b int) func(int) float64 {
+		return func(j int) float64 { return 2 / float64(n) * math.Sin(2*math.Pi*float64(b*j%n)/float64(n)) }
+	}
+	product(0, -1, 0, re(0))
+	product(1, -1, 1, re(n/2))
+	for b := 1; b < n/2; b++ {
+		re, im := re(b), im(b)
+		// (x + iy)(re + i·im) = (x+y)·re - y·(re+im) + i·((x+y)·re + x·(im-re))
+		product(3*b+1, -1, 2*b, re)
+		product(3*b-1, 2*b, 2*b+1, func(j int) float64 { return im(j) - re(j) })
+		product(3*b, 2*b, 2*b, func(j int) float64 { return -re(j) - im(j) })
 	}
 	return f
 }
 
+// planes are how many a tile's transform has with the sums of both parts.
+func (f *fastConv) planes() int { return len(f.products) }
+
 // chunks cuts count rows into chunks for workers and returns how many.
 func (f *fastConv) chunks(workers, count, dilation int) int {
-	tiles := ((count+dilation-1)/dilation + fastTile - 1) / fastTile // of the longest phase
-	const row = 12                                                   // whole tiles of every product
-	f.tiles = min(fastMost, max(row, tiles*dilation/(4*workers)/row*row))
-	for len(f.work.each) < workers {
-		f.work.each = append(f.work.each, nil)
+	longest := (count + dilation - 1) / dilation
+	f.phase = (longest + f.step - 1) / f.step
+	f.tiles = f.phase * dilation
+	if f.tiles == 0 {
+		return 0
 	}
-	n := f.scratch()
-	for i, s := range f.work.each {
-		if len(s) < n {
-			f.work.each[i] = make([]float32, n)
+	// Every worker gets about the same.
+	n := (f.tiles + fastMost - 1) / fastMost
+	n = (n + workers - 1) / workers * workers
+	f.per = ((f.tiles+n-1)/n + 1) &^ 1
+	for len(f.work.each) < workers {
+		f.work.each = append(f.work.each, &fastWork{})
+	}
+	size := f.transform.size*(f.in+max(f.in, f.out)) + f.per*(f.planes()*f.in+f.transform.size*f.out)
+	for _, s := range f.work.each[:workers] {
+		if len(s.floats) < size {
+			s.floats = make([]float32, size)
 		}
 	}
-	return (tiles + f.tiles - 1) / f.tiles * dilation
+	return (f.tiles + f.per - 1) / f.per
 }
 
-// scratch is how many floats a worker needs: a gathered tile, and the points of
-// tiles before and after the products.
-func (f *fastConv) scratch() int {
-	return fastPoints * (f.in + (fastMost+f.pieces-1)*f.in + fastMost*f.out)
-}
-
-// chunk computes some tiles of one phase: of the rows r, r + Dilation,
-// r + 2·Dilation and so on.
+// chunk computes some tiles: first come those of the rows 0, Dilation, 2·Dilation and so on,
+// then of 1, Dilation + 1 and so on.
 func (f *fastConv) chunk(c *Conv, worker, i int) {
-	d := c.o.Dilation
-	first, phase := i/d*f.tiles*fastTile, i%d
-	left := (c.count-phase+d-1)/d - first // rows of the phase
-	if left <= 0 {
-		return
-	}
-	tiles := min(f.tiles, (left+fastTile-1)/fastTile)
-	n := tiles + f.pieces - 1
+	d, n := c.o.Dilation, f.transform.size
+	first := i * f.per
+	tiles := min(f.per, f.tiles-first)
 	s := f.work.each[worker]
-	gathered, s := s[:fastPoints*f.in], s[fastPoints*f.in:]
-	x, y := s[:fastPoints*n*f.in], s[fastPoints*n*f.in:]
-	for t := range n {
-		at := (first+t*fastTile)*d + phase - c.o.Left
-		src, stride := gathered, f.in
-		if at >= 0 && at+(fastPoints-1)*d < c.rows {
-			src, stride = c.x[at*f.in:], d*f.in
+	gathered, floats := s.floats[:n*f.in], s.floats[n*f.in:]
+	scratch, floats := floats[:n*max(f.in, f.out)], floats[n*max(f.in, f.out):]
+	x, y := floats[:f.planes()*tiles*f.in], floats[f.planes()*tiles*f.in:][:n*tiles*f.out]
+	for p := range n {
+		s.rows[p], s.gathered[p], s.results[p] = p*d*f.in, p*f.in, p*tiles*f.out
+	}
+	for p := range f.planes() {
+		s.spectra[p] = p * tiles * f.in
+	}
+	// begins is where tile t lies in the rows of the result.
+	begins := func(t int) int { return (first+t)%f.phase*f.step*d + (first+t)/f.phase }
+	for t := range tiles {
+		at := begins(t) - c.o.Left
+		src, rows := gathered, &s.gathered
+		if at >= 0 && at+(n-1)*d < c.rows {
+			src, rows = c.x[at*f.in:], &s.rows
 		} else {
-			for p := range fastPoints {
+			for p := range n {
 				to := gathered[p*f.in : (p+1)*f.in]
 				if r := at + p*d; r >= 0 && r < c.rows {
 					copy(to, c.x[r*f.in:])
@@ -165,40 +179,33 @@ func (f *fastConv) chunk(c *Conv, worker, i int) {
 				}
 			}
 		}
-		mix(x[t*f.in:], n*f.in, f.work.zeros, 0, src, stride, f.before[:], fastPoints, f.in)
+		f.transform.split(x[t*f.in:], s.spectra[:f.planes()], src, rows[:n], scratch, f.in)
 	}
-	for p, w := range f.w {
-		s := gemm.Product{
-			Dst: y[p*tiles*f.out:], DstStride: f.out, X: x[p*n*f.in:], XStride: f.in, Rows: tiles,
-			Taps: f.pieces, TapStride: f.in, K: f.in, W: w.Data(), WStride: w.Columns() * gemm.PanelWidth, N: f.out,
+	for i := range f.products {
+		p := &f.products[i]
+		g := gemm.Product{
+			Dst: y[p.to*tiles*f.out:], DstStride: f.out, X: x[p.from*tiles*f.in:], XStride: f.in, Rows: tiles,
+			Taps: 1, K: f.in, W: p.w.Data(), WStride: f.in * gemm.PanelWidth, N: f.out,
 		}
-		s.Run()
+		switch {
+		case p.init >= 0:
+			g.Init, g.InitStride = y[p.init*tiles*f.out:], f.out
+		case p.to == 0:
+			g.Init = f.bias // frequency 0 is in every row
+		}
+		g.Run()
 	}
 	for t := range tiles {
-		dst := c.dst[((first+t*fastTile)*d+phase)*f.out:]
-		init, stride := f.bias, 0
+		at := begins(t)
+		rows := min(f.step, (c.count-at+d-1)/d)
+		if rows <= 0 {
+			continue // a phase may be shorter than the first
+		}
+		dst := c.dst[at*f.out:]
+		init, stride := f.work.zeros, 0
 		if c.add {
 			init, stride = dst, d*f.out
 		}
-		mix(dst, d*f.out, init, stride, y[t*f.out:], tiles*f.out, f.after[:], min(fastTile, left-t*fastTile), f.out)
-	}
-}
-
-// mixGo multiplies a matrix m of rows rows and fastPoints columns with as many
-// rows of n floats:
-//
-//	dst[r·dstStride + i] = init[r·initStride + i] + Σ_p m[r·fastPoints + p] · src[p·srcStride + i]
-//
-// init may be dst, and its stride may be 0.
-func mixGo(dst []float32, dstStride int, init []float32, initStride int, src []float32, srcStride int, m []float32, rows, n int) {
-	for r := range rows {
-		to, from := dst[r*dstStride:][:n], init[r*initStride:][:n]
-		by := (*[fastPoints]float32)(m[r*fastPoints:])
-		for i, sum := range from {
-			for p, v := range by {
-				sum += v * src[p*srcStride+i]
-			}
-			to[i] = sum
-		}
+		f.transform.join(dst, d*f.out, init, stride, y[t*f.out:], s.results[:n], scratch, rows, f.out)
 	}
 }

@@ -4,19 +4,38 @@ package conv
 
 import "quern/kernels/internal/isa"
 
-var mixes = [...]func(dst *float32, dstStride int, init *float32, initStride int, src *float32, srcStride int, m *float32, rows, n int){
-	isa.AVX2:   mixAVX2,
-	isa.AVX512: mixAVX512,
+// transforms are the assembly of a level and a size.
+type transforms struct {
+	split func(dst *float32, to *int, src *float32, from *int, scratch *float32, columns int)
+	join  func(dst *float32, dstStride int, init *float32, initStride int, src *float32, from *int, scratch *float32, rows, columns int)
 }
 
-// mix is mixGo on vectors; n is a multiple of 16.
-func mix(dst []float32, dstStride int, init []float32, initStride int, src []float32, srcStride int, m []float32, rows, n int) {
-	f := mixes[isa.Current()]
-	if f == nil {
-		mixGo(dst, dstStride, init, initStride, src, srcStride, m, rows, n)
+var transformsOf = [...]map[int]transforms{
+	isa.Generic: nil,
+	isa.AVX2:    {8: {split8AVX2, join8AVX2}, 16: {split16AVX2, join16AVX2}, 32: {split32AVX2, join32AVX2}},
+	isa.AVX512:  {8: {split8AVX512, join8AVX512}, 16: {split16AVX512, join16AVX512}, 32: {split32AVX512, join32AVX512}},
+}
+
+// split is splitGo on vectors; columns is a multiple of 16 and 64 at least.
+func (f *fourier) split(dst []float32, to []int, src []float32, from []int, scratch []float32, columns int) {
+	t, ok := transformsOf[isa.Current()][f.size]
+	if !ok {
+		f.splitGo(dst, to, src, from, scratch, columns)
 		return
 	}
-	_, _ = dst[(rows-1)*dstStride+n-1], init[(rows-1)*initStride+n-1]
-	_, _ = src[(fastPoints-1)*srcStride+n-1], m[rows*fastPoints-1]
-	f(&dst[0], dstStride, &init[0], initStride, &src[0], srcStride, &m[0], rows, n)
+	_, _ = dst[to[3*f.size/2-2]+columns-1], src[from[f.size-1]+columns-1]
+	_ = scratch[f.size*columns-1]
+	t.split(&dst[0], &to[0], &src[0], &from[0], &scratch[0], columns)
+}
+
+// join is joinGo on vectors; columns is a multiple of 16 and 64 at least.
+func (f *fourier) join(dst []float32, dstStride int, init []float32, initStride int, src []float32, from []int, scratch []float32, rows, columns int) {
+	t, ok := transformsOf[isa.Current()][f.size]
+	if !ok {
+		f.joinGo(dst, dstStride, init, initStride, src, from, scratch, rows, columns)
+		return
+	}
+	_, _ = dst[(rows-1)*dstStride+columns-1], init[(rows-1)*initStride+columns-1]
+	_, _ = src[from[f.size-1]+columns-1], scratch[f.size*columns-1]
+	t.join(&dst[0], dstStride, &init[0], initStride, &src[0], &from[0], &scratch[0], rows, columns)
 }

@@ -34,7 +34,7 @@ var abbreviations = func() map[string][]abbreviation {
 		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, terr Terrace, cir Circle, cres Crescent, expy Expressway, fwy Freeway, tpke Turnpike, hts Heights, plz Plaza, trl Trail, bldg Building, aly Alley, bch Beach`,
 		ofWhat: `ed Education, agric Agriculture, sci Science, tech Technology, econ Economics, med Medicine, comm Commerce`,
 		anywhere: `jr Junior, sr Senior, esq Esquire, etc et cetera, vs versus, approx approximately, dept department, inc Incorporated, ltd Limited, corp Corporation, co Company, bros Brothers, assn Association,
-			univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors, asst Assistant, mgr Manager, intl International, natl National, acct account, amt amount, qty quantity, hosp Hospital, ret retired, pkg package, pkgs packages, lg large, ea each, appt appointment, appts appointments, mtg meeting, bldgs buildings, inst Institute, assoc Association, bldg Building, mtn Mountain, mts Mountains, dist District, div Division, exec Executive, min minimum,
+			univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, pls please, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors, asst Assistant, mgr Manager, intl International, natl National, acct account, amt amount, qty quantity, hosp Hospital, ret retired, pkg package, pkgs packages, lg large, ea each, appt appointment, appts appointments, mtg meeting, bldgs buildings, inst Institute, assoc Association, bldg Building, mtn Mountain, mts Mountains, dist District, div Division, exec Executive, min minimum,
 			jan January, feb February, mar March, apr April, jun June, jul July, aug August, sept September, sep September, oct October, nov November, dec December,
 			mon Monday, tue Tuesday, tues Tuesday, wed Wednesday, thu Thursday, thur Thursday, thurs Thursday, fri Friday, sat Saturday, sun Sunday, e.g for example, i.e that is, a.k.a also known as, p.s P S`,
 		state: `ala Alabama, ariz Arizona, ark Arkansas, calif California, colo Colorado, conn Connecticut, del Delaware, fla Florida, ga Georgia, ill Illinois, ind Indiana, kan Kansas, ky Kentucky, la Louisiana,
@@ -49,7 +49,7 @@ var abbreviations = func() map[string][]abbreviation {
 }()
 
 // unstopped are abbreviations said in full without a full stop too.
-var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Ctrl": "control", "Qty": "quantity", "Cmd": "command"}
+var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Pls": "please", "pls": "please", "plz": "please", "Thx": "thanks", "thx": "thanks", "Mtg": "meeting", "mtg": "meeting", "Appt": "appointment", "appt": "appointment", "YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month", "idk": "!IDK", "ttyl": "!TTYL", "TTYL": "!TTYL", "imo": "!IMO", "imho": "!IMHO", "iirc": "!IIRC", "afaik": "!AFAIK", "afk": "!AFK", "Ctrl": "control", "Qty": "quantity", "Cmd": "command"}
 
 // words that may also be said as they stand, with a small letter: not at a
 // sentence's end.
@@ -78,7 +78,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	name := upper && !starters[strings.ToLower(next[:wordLen(next)])]
 	small := w == strings.ToLower(w)
 	if len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" && (upper || digit && directions[w] != "") && strings.HasPrefix(after, ". ") {
-		if d := directions[w]; d != "" && streetAhead().MatchString(next) {
+		if d := directions[w]; d != "" && (streetAhead().MatchString(next) || numberedStreet().MatchString(next)) {
 			s.put([]string{d}, k+1)
 			return true
 		} else if upper && d != "" && s.onRoad() {
@@ -113,7 +113,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		stop := upper || next == ""
 		switch a.kind {
 		case beforeName:
-			if small || !name && !(upper && !s.afterName()) && (!strings.HasPrefix(next, "and ") && !(strings.HasPrefix(next, "& ") && w != "St") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.afterName()) || (w == "Dr" || w == "St" && !unicode.IsDigit(firstRune(s.lastSource()))) && s.houseNumber() {
+			if small || !name && !(upper && !s.afterName()) && (!strings.HasPrefix(next, "and ") && !(strings.HasPrefix(next, "& ") && w != "St") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.afterName() && s.lastWord() != "dear") || (w == "Dr" || w == "St" && !unicode.IsDigit(firstRune(s.lastSource()))) && s.houseNumber() {
 				continue
 			}
 			stop = false
@@ -161,6 +161,10 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			n = k // it ends the sentence as well
 		}
 		s.put(strings.Fields(a.full), n)
+		return true
+	}
+	if full, ok := unstopped[w]; ok && (upper || next == "") {
+		s.put(strings.Fields(full), k) // the stop is the sentence's
 		return true
 	}
 	return false
@@ -235,6 +239,12 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		return true
 	case over[w] != "" && strings.HasPrefix(after, "/"+w) && !joins(firstRune(after[1+len(w):])): // y/y
 		s.put([]string{over[w], "over", over[w]}, 2*k+1)
+		return true
+	case trigonometry[w] != "" && angle().MatchString(after[:min(len(after), 16)]):
+		s.put(strings.Fields(trigonometry[w]), k)
+		if strings.HasPrefix(after, "²") || strings.HasPrefix(after, "³") {
+			s.operator(true) // sin² x
+		}
 		return true
 	case w == "w" && strings.HasPrefix(after, "/"):
 		if strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])) {
@@ -334,6 +344,9 @@ func following(after string) string {
 var streetEnds = set(`street avenue road boulevard drive lane court place square way parkway`)
 
 var streetAhead = lazy(`^(?:[A-Z0-9]\w+ ){0,2}(?:[A-Z0-9]\w+ )(?:St|Ave|Rd|Blvd|Dr|Ln|Street|Avenue|Road|Drive|Lane)`)
+
+// numberedStreet is one without its kind: E. 34th.
+var numberedStreet = lazy(`^\d{1,3}(?:st|nd|rd|th)\b`)
 
 // afterName reports whether the word before has a capital: Main St.
 func (s *scanner) afterName() bool {

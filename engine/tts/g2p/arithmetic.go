@@ -25,19 +25,29 @@ var arithmetic = []pattern{
 		}
 		return join(cardinal(m[1], s.accent), cardinal(m[3], s.accent))
 	}},
+	// 5! = 120
+	{re(`(\d{1,3})!`), func(m []string, s *scanner) []string {
+		if !sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) {
+			return nil
+		}
+		return append(cardinal(m[1], s.accent), "factorial")
+	}},
 	// 1 Cor. 13
 	{re(`([123])\s(?:Sam|Kgs|Kings|Chr|Chron|Cor|Thess|Tim|Pet|John|Samuel|Chronicles|Corinthians|Thessalonians|Timothy|Peter)\.?\s\d`), func(m []string, s *scanner) []string {
 		s.matchEnd = s.i + 1
 		return ordinal(cardinal(m[1], s.accent))
 	}},
 	{re(`(\d)/(\d{1,2})(?:rds|ths)`), func(m []string, s *scanner) []string { return fraction("", m[1], m[2], s.accent) }},
-	// 9.8/10
-	{re(`(\d+\.\d+)/(\d{1,4})`), func(m []string, s *scanner) []string {
-		return join(decimal(m[1], s.accent), []string{"out", "of"}, cardinal(m[2], s.accent))
+	// 9.8/10, 3.85/4.0
+	{re(`(\d+\.\d+)/(\d{1,4}(?:\.\d+)?)`), func(m []string, s *scanner) []string {
+		return join(decimal(m[1], s.accent), []string{"out", "of"}, decimal(m[2], s.accent))
 	}},
 	{re(`(?:(\d{1,3})\s)?(\d{1,3})[/⁄](\d{1,3})`), func(m []string, s *scanner) []string {
 		if d := m[3]; m[1] == "" && (d == "32" || d == "64") && atoi(m[2]) > 1 && atoi(m[2]) < atoi(d) && inches[s.nextWord()] {
 			return join(cardinal(m[2], s.accent), plural(ordinal(cardinal(d, s.accent)))) // 3/32 of an inch
+		}
+		if m[1] == "" && s.rated(atoi(m[2]), m[3]) {
+			return join(cardinal(m[2], s.accent), []string{"out", "of"}, cardinal(m[3], s.accent))
 		}
 		part := fraction(m[1], m[2], m[3], s.accent)
 		if rest := s.text[s.matchEnd:]; (strings.HasPrefix(rest, `"`) && !s.quoted || strings.HasPrefix(rest, "″")) && part != nil {
@@ -69,6 +79,49 @@ var arithmetic = []pattern{
 		return join(minus(m[1]), decimal(m[2], s.accent), strings.Fields("times ten to the power of"), minus(strings.Trim(m[3], "+")), cardinal(m[4], s.accent))
 	}},
 }
+
+// rated reports whether n/of is what someone gave or got, and no fraction: of ten, if it is no
+// part of something or of a sum, of other round numbers, behind a word that says so.
+func (s *scanner) rated(n int, of string) bool {
+	if n < 2 || n > atoi(of) {
+		return false
+	}
+	if of != "10" {
+		return outOf[of] && (ratings[s.lastWord()] || ratings[s.wordBack(2)] || ratings[s.wordBack(3)])
+	}
+	rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+4)], " ")
+	next := s.nextWord()
+	_, unit := units[next]
+	return !strings.ContainsRune("+−-–×*÷=<>≈\"″'", firstRune(rest)) && !sums[s.lastWord()] && next != "of" && !unit && !inches[next]
+}
+
+var (
+	outOf   = set("5 20 25 30 40 50 60 100")
+	ratings = set("score scored scores scoring rate rated rates rating ratings gave give gives giving got get grade graded review reviewed mark marks stars test quiz exam")
+	sums    = set("plus minus times equals by over")
+)
+
+// sumBehind is an operator and what it works on: what stands before is of a sum.
+var sumBehind = lazy(`^ ?[-+−=×*/÷] ?(?:\d+(?:[^\dk]|$)|[a-z(])`)
+
+// measured is a quantity with its unit, and measuredToo one that follows.
+var (
+	measured    = lazy(`^[-−]?\d[\d.,]*\s?(?:°|[A-Za-z]{2,}$|[gLm]$)`)
+	measuredToo = lazy(`^[-−]?\d[\d.,]*\s?[°A-Za-z]`)
+)
+
+// applied is a function of one letter and what it is applied to: f(x).
+var applied = pattern{re(`([A-Za-z])\(([A-Za-z])\)`), func(m []string, s *scanner) []string {
+	if m[0] == "a(n)" || joins(s.before()) {
+		return nil
+	}
+	return []string{"!" + strings.ToUpper(m[1]), "of", "!" + strings.ToUpper(m[2])}
+}}
+
+// trigonometry are functions before an angle or a variable.
+var trigonometry = map[string]string{"sin": "sine", "cos": "cosine", "tan": "tangent", "arcsin": "arc sine", "arccos": "arc cosine", "arctan": "arc tangent"}
+
+var angle = lazy(`^[²³]? ?\(?(?:\d+(?:\.\d+)? ?°|\d*(?:[xytθαβφωπ]|pi)\b|\d*[θαβφωπ])`)
 
 var inches = set("of in inch inches")
 
@@ -188,6 +241,9 @@ func (s *scanner) operator(number bool) {
 	}
 	for _, o := range operators {
 		after, ok := strings.CutPrefix(rest, o.sign)
+		if o.sign == " / " && measured().MatchString(s.lastSource()) && measuredToo().MatchString(after[:min(len(after), 24)]) {
+			continue // 425 °F / 220 °C
+		}
 		if !ok || after == "" || !number && (o.sign[0] != ' ' || o.say == "to") {
 			continue
 		}

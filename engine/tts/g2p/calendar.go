@@ -127,7 +127,7 @@ var calendar = []pattern{
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
 		common := atoi(m[1]) < atoi(m[2]) && atoi(m[2]) <= 12
-		if s.accent == British || !dateWords[s.lastWord()] && !s.betweenDays() && (common || !s.dueBy()) {
+		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && (common || !s.dueBy()) {
 			return nil
 		}
 		return dayOf(m[1], m[2], "", s.accent)
@@ -192,7 +192,7 @@ var (
 )
 
 // zones are names of zones behind a time in four figures.
-var zones = map[string]bool{"GMT": true, "UTC": true, "EST": true, "EDT": true, "CST": true, "CDT": true, "MST": true, "MDT": true, "PST": true, "PDT": true, "CET": true, "BST": true, "Zulu": true}
+var zones = map[string]bool{"GMT": true, "UTC": true, "EST": true, "EDT": true, "CST": true, "CDT": true, "MST": true, "MDT": true, "PST": true, "PDT": true, "CET": true, "BST": true, "CEST": true, "ET": true, "PT": true, "Zulu": true}
 
 // quantified are words behind a number that is no time.
 var quantified = set("percent per million billion trillion times degrees")
@@ -351,6 +351,16 @@ func clock(hour, minute string) []string {
 // halfDay is the rest of a range whose end says which half of the day both are in.
 var halfDay = lazy(`^\s?[-–]\s?\d{1,2}(?::\d\d)?\s?[AaPp]\.?[Mm]`)
 
+// afterWeekday reports whether a day of the week stands before, with a comma or without.
+func (s *scanner) afterWeekday() bool {
+	n := len(s.out)
+	w := s.lastWord()
+	if n > 1 && s.out[n-1].Phonemes == "," {
+		w = s.wordBack(2)
+	}
+	return slices.ContainsFunc(weekdays, func(day string) bool { return strings.EqualFold(day, w) })
+}
+
 var thousands = lazy(`^,\d{3}`)
 
 // proportions are words before which 5:10 is no time.
@@ -371,6 +381,10 @@ func sayTime(m []string, s *scanner) []string {
 	}
 	out := below(h, false)
 	switch {
+	case m[3] != "" && m[4] == "" && zones[s.nextWord()]:
+		sec := strings.TrimPrefix(m[3], "0")
+		out = append(clock(m[1], m[2]), "and")
+		return append(append(out, below(atoi(sec), false)...), one(sec, "second", "seconds"))
 	case m[3] != "":
 		sec := atoi(m[3])
 		out = append(out, one(m[1], "hour", "hours"))

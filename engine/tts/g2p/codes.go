@@ -8,7 +8,7 @@ import (
 // Strings of digits that are no quantities: telephone numbers, ISBNs, addresses
 // of machines, versions, serial numbers.
 var codes = []pattern{
-	hardware, traced,
+	hardware, internet, account, traced,
 	// +44 20 7946 0958, +1 (555) 123-4567
 	{re(`\+(\d{1,3})((?:[ .-]?\(?\d{1,5}\)?){1,6})`), func(m []string, s *scanner) []string {
 		if n := len(digitsOf(m[0])); n < 7 || n > 15 {
@@ -160,7 +160,7 @@ var codes = []pattern{
 	}},
 }
 
-// Versions: 1.2.3 and v1.2.3; v2 and v2.5. What is traced by letters and figures. Addresses of network cards: 00:1A:2B:3C:4D:5E.
+// Versions: 1.2.3 and v1.2.3; v2 and v2.5. What is traced by letters and figures. Addresses of network cards, 00:1A:2B:3C:4D:5E, of machines, and of accounts.
 var (
 	traced = pattern{re(`[A-Z0-9]{5,24}`), func(m []string, s *scanner) []string {
 		n := len(digitsOf(m[0]))
@@ -172,6 +172,39 @@ var (
 	hardware = pattern{re(`[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}`), func(m []string, s *scanner) []string {
 		var out []string
 		for k, group := range strings.FieldsFunc(m[0], func(r rune) bool { return r == ':' || r == '-' }) {
+			if k > 0 {
+				out = append(out, ",")
+			}
+			out = append(out, characters(group)...)
+		}
+		return out
+	}}
+	// 2001:db8::1/64: eight groups, or fewer around two colons
+	internet = pattern{re(`[0-9A-Fa-f]{1,4}(?:::?[0-9A-Fa-f]{1,4}){1,7}(?:/(\d{1,3}))?`), func(m []string, s *scanner) []string {
+		address, _, _ := strings.Cut(m[0], "/")
+		if digitsOf(address) == "" || !strings.Contains(address, "::") && strings.Count(address, ":") != 7 {
+			return nil
+		}
+		var out []string
+		for k, group := range strings.Split(address, ":") {
+			if k > 0 {
+				out = append(out, "colon")
+			}
+			out = append(out, characters(group)...)
+		}
+		if m[1] != "" {
+			out = join(out, []string{"slash"}, cardinal(m[1], s.accent))
+		}
+		return out
+	}}
+	// DE89 3704 0044 0532 0130 00
+	account = pattern{re(`[A-Z]{2}\d{2}(?:(?:[ -][0-9A-Z]{4}){2,7}(?:[ -]\d{1,3})?|[0-9A-Z]{11,30})`), func(m []string, s *scanner) []string {
+		groups := strings.FieldsFunc(m[0], func(r rune) bool { return r == ' ' || r == '-' })
+		if len(strings.Join(groups, "")) < 15 || len(digitsOf(m[0])) < 8 {
+			return nil
+		}
+		var out []string
+		for k, group := range groups {
 			if k > 0 {
 				out = append(out, ",")
 			}
@@ -195,7 +228,7 @@ var (
 )
 
 var namedCodes = []pattern{
-	dotted, version, hardware, traced,
+	dotted, version, hardware, internet, account, traced,
 	{re(`(ISBN|ISSN|DOI)(?:-(1[03]))?:?\s?([\dX][\dX-]{7,16})`), func(m []string, s *scanner) []string {
 		out := []string{"!" + m[1]}
 		if m[2] != "" {
@@ -223,10 +256,10 @@ var namedCodes = []pattern{
 		return []string{"!" + m[1], "minus"}
 	}},
 	{re(`([A-Z]{2}),?\s(\d{5})(?:-(\d{4}))?`), func(m []string, s *scanner) []string {
-		if !states[m[1]] {
+		if states[m[1]] == "" {
 			return nil
 		}
-		return join([]string{"!" + m[1]}, groupsOf(m[2]+" "+m[3]))
+		return join(strings.Fields(states[m[1]]), groupsOf(m[2]+" "+m[3]))
 	}},
 	{re(`I-(\d{1,3})([NSEW]?)`), func(m []string, s *scanner) []string {
 		out := join([]string{"I"}, inPairs(m[1], s.accent))
@@ -310,8 +343,45 @@ var (
 	averages       = set("hitter hitters record average team percentage season")
 	secrets        = set("code otp passcode iban pin")
 	grades         = set(`average grade student students`)
-	states         = set(`AL AK AZ AR CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA RI SC SD TN TX UT VA VT WA WI WV WY`)
 )
+
+// states are their letters in addresses.
+var states = map[string]string{
+	"AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California", "CO": "Colorado", "CT": "Connecticut", "DC": "!DC", "DE": "Delaware", "FL": "Florida",
+	"GA": "Georgia", "HI": "Hawaii", "IA": "Iowa", "ID": "Idaho", "IL": "Illinois", "IN": "Indiana", "KS": "Kansas", "KY": "Kentucky", "LA": "Louisiana", "MA": "Massachusetts",
+	"MD": "Maryland", "ME": "Maine", "MI": "Michigan", "MN": "Minnesota", "MO": "Missouri", "MS": "Mississippi", "MT": "Montana", "NC": "North Carolina", "ND": "North Dakota", "NE": "Nebraska",
+	"NH": "New Hampshire", "NJ": "New Jersey", "NM": "New Mexico", "NV": "Nevada", "NY": "New York", "OH": "Ohio", "OK": "Oklahoma", "OR": "Oregon", "PA": "Pennsylvania", "RI": "Rhode Island",
+	"SC": "South Carolina", "SD": "South Dakota", "TN": "Tennessee", "TX": "Texas", "UT": "Utah", "VA": "Virginia", "VT": "Vermont", "WA": "Washington", "WI": "Wisconsin", "WV": "West Virginia", "WY": "Wyoming",
+}
+
+// doubtful are letters that mean something else as often, OK and a doctor, and the cities behind
+// which they are a state.
+var doubtful = map[string]map[string]bool{
+	"OK": set("tulsa city norman edmond lawton enid stillwater moore muskogee"),
+	"MD": set("baltimore bethesda rockville annapolis frederick columbia towson gaithersburg spring"),
+}
+
+// stressed are states that are words in capitals too, unless placed, a preposition or nothing
+// follows.
+var (
+	stressed = set("OR IN ME HI OH")
+	placed   = set("to and where when is was has who")
+)
+
+// stateBehind is the state that letters behind a comma and a name stand for: Austin, TX.
+func (s *scanner) stateBehind(letters string) string {
+	n := len(s.out)
+	if s.capitals || n < 2 || s.out[n-1].Phonemes != "," || s.out[n-2].Kind != Word || !unicode.IsUpper(firstRune(s.text[s.out[n-2].Start:])) {
+		return ""
+	}
+	if cities := doubtful[letters]; cities != nil && !cities[s.wordBack(2)] {
+		return ""
+	}
+	if after := following(s.text[s.i+len(letters):]); stressed[letters] && after != "" && unicode.IsLower(firstRune(s.text[s.i+len(letters)+1:])) && !preps[after] && !placed[after] {
+		return "" // Call Bob, OR write.
+	}
+	return states[letters]
+}
 
 // groupsOf says digits one by one, with a comma between the groups.
 func groupsOf(s string) []string {

@@ -55,7 +55,7 @@ var numbers = slices.Concat(calendar, codes, money, measures, arithmetic, []patt
 var releases = set(`version release python go java node php ruby ubuntu rust swift kotlin django rails kubernetes postgres postgresql`)
 
 // named are patterns that begin with a letter.
-var named = slices.Concat(namedCodes, namedDates, namedMoney, []pattern{
+var named = slices.Concat([]pattern{applied}, namedCodes, namedDates, namedMoney, []pattern{
 	{re(`([A-Z]{1,3})&([A-Z]{1,3})`), func(m []string, s *scanner) []string { return []string{"!" + m[1], "and", "!" + m[2]} }},
 })
 

@@ -104,6 +104,14 @@ var measures = []pattern{
 		}
 		return append(decimal(m[1], s.accent), s.named1(m[1], "inch", "inches"))
 	}},
+	// 4x400m
+	{re(`(\d{1,2})\s?[x×]\s?(\d{2,4})\s?m`), func(m []string, s *scanner) []string {
+		unit := "meters"
+		if s.nextWord() == "relay" || s.nextWord() == "medley" {
+			unit = "meter"
+		}
+		return join(cardinal(m[1], s.accent), []string{"by"}, cardinal(m[2], s.accent), []string{unit})
+	}},
 	// 1920x1080, 3×4, 5x
 	{re(`(\d{3,4})\s?[x×]\s?(\d{3,4})(p?)`), func(m []string, s *scanner) []string {
 		return join(inPairs(m[1], s.accent), []string{"by"}, inPairs(m[2], s.accent))
@@ -215,6 +223,9 @@ func measure(m []string, s *scanner) []string {
 	}
 	if gap == "" && joins(s.before()) {
 		return nil // MP3s
+	}
+	if unit == "k" && bare && gap == "" && sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) {
+		return nil // 2k + 1
 	}
 	if unit == "k" && races[s.nextWord()] || bare && len(unit) == 1 && s.labelled() {
 		return nil

@@ -22,7 +22,7 @@ func (s *scanner) word(rest string) {
 				return
 			}
 		}
-		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l') && s.matched(named, rest) {
+		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l' || len(head) > 1 && head[1] == '(' || c <= 'f' && strings.Contains(head[:min(len(head), 5)], ":")) && s.matched(named, rest) {
 			return
 		}
 	}
@@ -63,8 +63,13 @@ func (s *scanner) word(rest string) {
 	if len(clean) == 2 && clean == strings.ToUpper(clean) && !s.capitals && len(after) > 1 && after[0] == '-' && isDigit(after[1]) {
 		t.spell = true // IL-6
 	}
-	if states[clean] && !s.capitals && s.afterComma() {
-		t.spell = true // Cupertino, CA
+	if full := s.stateBehind(clean); full != "" {
+		s.put(strings.Fields(full), k) // Cupertino, CA
+		s.operator(false)
+		return
+	}
+	if states[clean] != "" && !s.capitals && s.afterComma() {
+		t.spell = true // Jane Roe, MD
 	}
 	s.add(t, k)
 	s.operator(false)

@@ -26,7 +26,7 @@ func (n *norm) apply(c *call, x plane, s []float32) plane {
 func (n *norm) to(c *call, y, x plane, s []float32) {
 	m := c.arena.mark()
 	gain, bias := c.arena.floats(x.cols), c.arena.floats(x.cols)
-	n.affine.at(gain, bias, s)
+	n.affine.at(c, gain, bias, s)
 	n.m.Run(c.pool, y.data, x.data, x.rows, gain, bias, normEps, n.act)
 	c.arena.release(m)
 }
@@ -40,6 +40,14 @@ func (c *call) each(rows int, f func(from, to int)) {
 		f(chunk*chunkRows, min((chunk+1)*chunkRows, rows))
 	}}
 	c.pool.Run((rows+chunkRows-1)/chunkRows, &region)
+}
+
+// scale multiplies x.
+func (c *call) scale(x plane, by float32) {
+	c.each(x.rows, func(from, to int) {
+		part := x.data[from*x.cols : to*x.cols]
+		vec.Scale(part, part, by)
+	})
 }
 
 // add adds y to x.

@@ -157,8 +157,7 @@ func (b *snakeBlock) apply(c *call, x plane, s []float32) error {
 		b.norm1[i].to(c, r, x, s)
 		b.conv1[i].to(c, h, r)
 		b.norm2[i].to(c, h, h, s)
-		b.conv2[i].to(c, r, h)
-		c.add(x, r)
+		b.conv2[i].addTo(c, x, h)
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func (e *textEncoder) apply(c *call, ids []int) plane {
 	for i, v := range e.conv {
 		x = v.apply(c, x)
 		vec.LayerNorm(x.data, x.data, e.gamma[i], e.beta[i], 1e-5)
-		leak(x.data, 0.2)
+		c.leak(x, 0.2)
 	}
 	return e.lstm.apply(c, x)
 }

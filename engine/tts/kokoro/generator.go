@@ -94,14 +94,14 @@ func (g *generator) apply(c *call, x, spectrum plane, s []float32) ([]float32, e
 	out := make([]float32, x.rows*g.source.hold)
 	m := c.arena.mark()
 	for i := range g.stages {
-		leak(x.data, 0.1)
+		c.leak(x, 0.1)
 		y, err := g.stages[i].apply(c, x, spectrum, s, i == len(g.stages)-1)
 		if err != nil {
 			return nil, fmt.Errorf("kokoro: stage %d: %w", i, err)
 		}
 		x = c.arena.keep(m, y)
 	}
-	leak(x.data, 0.01)
+	c.leak(x, 0.01)
 	y := g.post.apply(c, x)
 	c.seam("decoder.generator.conv_post", y)
 	g.stft.inverse(c, out, y)
@@ -150,9 +150,6 @@ func (st *stage) apply(c *call, x, spectrum plane, s []float32, last bool) (plan
 		c.add(mean, y)
 		c.arena.release(inner)
 	}
-	by := 1 / float32(len(st.blocks))
-	for k := range mean.data {
-		mean.data[k] *= by
-	}
+	c.scale(mean, 1/float32(len(st.blocks)))
 	return mean, nil
 }

@@ -42,6 +42,12 @@ func (v *convolution) to(c *call, y, x plane) {
 	v.m.Run(c.pool, y.data, x.data, x.rows, false)
 }
 
+// addTo adds the convolution of x to y.
+func (v *convolution) addTo(c *call, y, x plane) {
+	c.yield()
+	v.m.Run(c.pool, y.data, x.data, x.rows, true)
+}
+
 // A convT is a transposed convolution that multiplies the length by stride.
 type convT struct {
 	m               *conv.ConvTranspose
@@ -73,27 +79,21 @@ func sigmoid(x float32) float32 { return float32(1 / (1 + math.Exp(-float64(x)))
 // An affine is the linear layer that turns a style vector into the gain and the
 // offset of a normalisation: gain is 1 + the first half.
 type affine struct {
-	w, b  []float32 // (2·cols, style), (2·cols)
-	cols  int
-	style int
+	m    *gemm.Gemm // (2·cols, style), with its bias
+	cols int
 	// The identity pair of InstanceNorm, where a file has it.
 	gain, bias []float32
 }
 
 // at writes gain and offset for style s.
-func (a *affine) at(gain, offset, s []float32) {
-	for i := range 2 * a.cols {
-		sum := a.b[i]
-		for k, v := range a.w[i*a.style : (i+1)*a.style] {
-			sum += v * s[k]
-		}
-		if i < a.cols {
-			gain[i] = 1 + sum
-		} else {
-			offset[i-a.cols] = sum
-		}
-	}
+func (a *affine) at(c *call, gain, offset, s []float32) {
+	m := c.arena.mark()
+	defer c.arena.release(m)
+	both := c.arena.floats(2 * a.cols)
+	a.m.Run(c.pool, both, 2*a.cols, s, len(s), 1, false)
+	copy(offset, both[a.cols:])
 	for i := range a.cols {
+		gain[i] = 1 + both[i]
 		// (1+γ)·(n·w + b) + β
 		if a.bias != nil {
 			offset[i] += gain[i] * a.bias[i]
@@ -104,13 +104,14 @@ func (a *affine) at(gain, offset, s []float32) {
 	}
 }
 
-// leak is LeakyReLU in place.
-func leak(x []float32, slope float32) {
-	for i, v := range x {
-		if v < 0 {
-			x[i] = v * slope
+// leak is LeakyReLU in place, of a slope below 1.
+func (c *call) leak(x plane, slope float32) {
+	c.each(x.rows, func(from, to int) {
+		part := x.data[from*x.cols : to*x.cols]
+		for i, v := range part {
+			part[i] = max(v, v*slope)
 		}
-	}
+	})
 }
 
 // concat puts planes of one length side by side.

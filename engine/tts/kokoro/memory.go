@@ -44,13 +44,6 @@ func (m *memory) block(n int) []float32 {
 	return b.data
 }
 
-// keep returns a copy of x.
-func (m *memory) keep(x []float32) []float32 {
-	y := m.floats(len(x))
-	copy(y, x)
-	return y
-}
-
 // bytes is how much memory was taken.
 func (m *memory) bytes() int64 {
 	var n int64

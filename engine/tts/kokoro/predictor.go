@@ -72,7 +72,7 @@ func (p *predictor) durations(c *call, hidden plane, s []float32, speed float64)
 	gain, offset := c.arena.floats(p.input.out), c.arena.floats(p.input.out)
 	for i, r := range p.lstms {
 		y := r.apply(c, x)
-		p.norms[i].at(gain, offset, s)
+		p.norms[i].at(c, gain, offset, s)
 		for t := range y.rows {
 			row := y.data[t*y.cols : (t+1)*y.cols]
 			standardise(row)

@@ -267,7 +267,14 @@ func (l *loader) affine(name string, cols, style int) *affine {
 	if l.err == nil && (len(shape) != 2 || shape[0] != 2*cols || shape[1] != style) {
 		l.fail("the weight of %q has shape %v; it should be %d×%d", name+".fc", shape, 2*cols, style)
 	}
-	a := &affine{w: l.memory.keep(w), cols: cols, style: style, b: l.vector(2*cols, name+".fc.bias")}
+	bias := l.vector(2*cols, name+".fc.bias")
+	if l.err != nil {
+		return &affine{}
+	}
+	p := gemm.NewPanels(2*cols, style)
+	p.PackRows(w, style)
+	p.Move(l.memory.floats)
+	a := &affine{m: gemm.NewGemm(p, bias), cols: cols}
 	a.gain, a.bias = l.optional(cols, name+".norm.weight"), l.optional(cols, name+".norm.bias")
 	return a
 }
