@@ -215,6 +215,9 @@ func (s site) program(work string) error {
 	if err := start.thin(image, s["quern-tiny.gguf"]); err != nil {
 		return err
 	}
+	if err := dropLines(image); err != nil {
+		return err
+	}
 	if m, err = m.thaw(start); err != nil {
 		return err
 	}
