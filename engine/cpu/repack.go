@@ -17,8 +17,12 @@ import (
 // caches.
 const leastRepacked = 64 << 10
 
-// repackedChunk is the rows that a worker copies at a time.
-const repackedChunk = 4 * dot.Sixteen
+// repackedChunk is the rows that a worker copies at a time, and repackedPart the bytes that are
+// in memory twice before their rows in the file are told of.
+const (
+	repackedChunk = 4 * dot.Sixteen
+	repackedPart  = 16 << 20
+)
 
 // A copied is a matrix whose rows are interleaved, in memory of its own.
 type copied struct {
@@ -103,7 +107,7 @@ func multiplied(op any) []*weights.Tensor {
 }
 
 // interleaved copies the rows of t that matmul.Interleaves names, of each matrix of a stack,
-// nil where there are none. What was copied is told of matrix by matrix, so that a stack is in
+// nil where there are none. What was copied is told of part by part, so that a matrix is in
 // memory once and not twice.
 func (b *Backend) interleaved(ctx context.Context, t *weights.Tensor, w graph.Watch) (*copied, error) {
 	m := matrixOf(t)
@@ -116,24 +120,27 @@ func (b *Backend) interleaved(ctx context.Context, t *weights.Tensor, w graph.Wa
 	if err != nil {
 		return nil, nil
 	}
+	part := max(1, repackedPart/(repackedChunk*row)) * repackedChunk // rows
 	dst, step := data, max(m.out*row, t.Step)
 	for x := range m.n {
-		src := t.Data[x*step:][:rows*row]
-		err = b.Do(ctx, func(pool *threads.Pool, _ func()) {
-			pool.Run((rows+repackedChunk-1)/repackedChunk, &threads.Region{F: func(_, c int) {
-				from := c * repackedChunk
-				n := min(repackedChunk, rows-from)
-				dot.Interleave(t.Type, dst[from*row:(from+n)*row], src[from*row:(from+n)*row], n, m.in)
-			}})
-		})
-		if err != nil {
-			free()
-			return nil, err
+		for from := 0; from < rows; from += part {
+			n := min(part, rows-from)
+			src := t.Data[x*step+from*row:][:n*row]
+			err = b.Do(ctx, func(pool *threads.Pool, _ func()) {
+				pool.Run((n+repackedChunk-1)/repackedChunk, &threads.Region{F: func(_, c int) {
+					at, end := c*repackedChunk*row, min((c+1)*repackedChunk, n)*row
+					dot.Interleave(t.Type, dst[at:end], src[at:end], (end-at)/row, m.in)
+				}})
+			})
+			if err != nil {
+				free()
+				return nil, err
+			}
+			if w.Copied != nil {
+				w.Copied(src)
+			}
+			dst = dst[n*row:]
 		}
-		if w.Copied != nil {
-			w.Copied(src)
-		}
-		dst = dst[rows*row:]
 	}
 	return &copied{data: data, free: free}, nil
 }

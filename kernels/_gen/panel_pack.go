@@ -44,8 +44,6 @@ type pack struct {
 	v     func(int) string
 	at    int // offset of the next column in the panel
 
-	interleaved bool // the rows are; see interleaved.go
-
 	todo, fetched int // bytes to fetch in a block, and those done
 }
 
@@ -60,11 +58,8 @@ var packBases = []string{"rows0", "rows4", "rows8", "rows12"}
 // begin starts a pack function of type t and loads its arguments.
 func (p *pack) begin(t string) {
 	a := p.a
-	fn, of := "pack"+t+p.level, t
-	if p.interleaved {
-		fn, of = "packInterleaved"+t+p.level, "interleaved "+t
-	}
-	a.function(fn, packParams, fmt.Sprintf("%s makes a panel of %d rows of %s.", fn, p.lanes, of))
+	fn := "pack" + t + p.level
+	a.function(fn, packParams, fmt.Sprintf("%s makes a panel of %d rows of %s.", fn, p.lanes, t))
 	a.use(
 		"panel", "DI",
 		"rows0", "SI", // this block of rows 0 to 3
@@ -77,9 +72,6 @@ func (p *pack) begin(t string) {
 	)
 	a.load("panel", "w=rows0", "rowBytes", "blocks", "ahead")
 	a.f("ADDQ {rows0}, {ahead}")
-	if p.interleaved {
-		return
-	}
 	a.f("LEAQ ({rowBytes})({rowBytes}*2), {rowBytes3}")
 	for i := 1; i < p.lanes/4; i++ {
 		a.f("LEAQ ({%s})({rowBytes}*4), {%s}", packBases[i-1], packBases[i])
@@ -91,12 +83,8 @@ func (p *pack) end(block int) {
 	a := p.a
 	p.fetchSome(p.todo)
 	a.f("ADDQ $%d, {ahead}", p.todo)
-	if p.interleaved {
-		a.f("ADDQ $%d, {rows0}", p.lanes*block)
-	} else {
-		for i := range p.lanes / 4 {
-			a.f("ADDQ $%d, {%s}", block, packBases[i])
-		}
+	for i := range p.lanes / 4 {
+		a.f("ADDQ $%d, {%s}", block, packBases[i])
 	}
 	a.f("ADDQ $%d, {panel}", p.at)
 	a.f("DECQ {blocks}")
@@ -151,15 +139,8 @@ func (p *pack) turn(r, t int) {
 	a.f("VPUNPCKHQDQ %s, %s, %s", v(t+3), v(t+1), v(r+3))
 }
 
-// columns is rows and turn; interleaved rows come as columns.
+// columns is rows and turn.
 func (p *pack) columns(disp, r, t int) {
-	if p.interleaved {
-		for i := range 4 {
-			p.fetchSome(1)
-			p.a.f("VMOVDQU64 %d({rows0}), %s", p.lanes*(disp+4*i), z(r+i))
-		}
-		return
-	}
 	p.rows(disp, r)
 	p.turn(r, t)
 }

@@ -101,22 +101,16 @@ func packQ6K(p *pack) {
 	a := p.a
 	a.l("block")
 	p.fetch(210)
-	low, high, scales := 0, 128, 192 // where they are
-	if p.interleaved {
-		low, high, scales = 82, 2, 66
-		p.a.f("VCVTPH2PS ({rows0}), %s", p.v(tmp))
-	} else {
-		p.columns(194, col, tmp)
-		p.half(col+3, tmp, true)
-	}
+	p.columns(194, col, tmp)
+	p.half(col+3, tmp, true)
 	p.put(tmp, colD(16))
-	p.columns(scales, col, tmp)
+	p.columns(192, col, tmp)
 	p.signedScales(col, 5)
 	for h := range 2 {
 		for l := range 2 { // 16 of the 32 columns that share high bits
-			p.columns(high+32*h+16*l, held, tmp)
+			p.columns(128+32*h+16*l, held, tmp)
 			for g := range 2 {
-				p.columns(low+64*h+32*g+16*l, col, tmp)
+				p.columns(64*h+32*g+16*l, col, tmp)
 				for c := range 4 {
 					k := 128*h + 32*g + 16*l + 4*c
 					p.bits(col+c, tmp, 0, 0, 4)
@@ -138,19 +132,12 @@ func packQ3K(p *pack) {
 	a, v := p.a, p.v
 	a.l("block")
 	p.fetch(110)
-	first := 0 // where the bytes before d are
-	if p.interleaved {
-		first = 2
-		p.columns(first+96, col, tmp) // the fourth is none of it
-		a.f("VCVTPH2PS ({rows0}), %s", v(tmp))
-	} else {
-		p.rows(94, col) // two bytes of quants, the scales, d
-		for i := range 4 {
-			a.f("VPALIGNR $2, %s, %s, %s", v(col+i), v(col+i), v(col+i))
-		}
-		p.turn(col, tmp)
-		p.half(col+3, tmp, false)
+	p.rows(94, col) // two bytes of quants, the scales, d
+	for i := range 4 {
+		a.f("VPALIGNR $2, %s, %s, %s", v(col+i), v(col+i), v(col+i))
 	}
+	p.turn(col, tmp)
+	p.half(col+3, tmp, false)
 	p.put(tmp, colD(16))
 	// Dwords 0 and 1 hold the low halves, nibbles of scales 0-7 and 8-15; dword
 	// 2 the upper two bits, scale 4g+i in byte i at bit 2g.
@@ -161,9 +148,9 @@ func packQ3K(p *pack) {
 	}
 	p.signedScales(held, 2)
 	for l := range 2 {
-		p.columns(first+16*l, held, tmp) // third bits
+		p.columns(16*l, held, tmp) // third bits
 		for h := range 2 {
-			p.columns(first+32+32*h+16*l, col, tmp)
+			p.columns(32+32*h+16*l, col, tmp)
 			for g := range 4 {
 				for c := range 4 {
 					p.bits(col+c, tmp, 2*g, 0, 2)
@@ -280,16 +267,11 @@ func (t block32) pack(p *pack) {
 	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(low4))
 	a.l("block")
 	p.fetch(t.bytes)
-	if !p.interleaved || t.min {
-		p.columns(0, col, tmp)
-	}
-	switch {
-	case p.interleaved && !t.min: // d of every row comes first
-		a.f("VCVTPH2PS ({rows0}), %s", v(tmp))
-	case t.e8:
+	p.columns(0, col, tmp)
+	if t.e8 {
 		p.op("VPAND", p.dfill(0xff), v(col), v(tmp))
 		e8m0(a, v, tmp, tmp+1, tmp+2)
-	default:
+	} else {
 		p.half(col, tmp, false)
 	}
 	p.put(tmp, 8)
@@ -300,8 +282,6 @@ func (t block32) pack(p *pack) {
 		p.put(tmp, 9)
 	}
 	switch {
-	case p.interleaved && t.high > 0:
-		a.f("VMOVDQU64 %d({rows0}), %s", p.lanes*t.high, v(held))
 	case t.high == 2:
 		a.f("VPSRLD $16, %s, %s", v(col), v(held))
 		a.f("VPSLLD $16, %s, %s", v(col+1), v(col+1))

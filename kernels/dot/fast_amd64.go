@@ -87,18 +87,18 @@ var panels = [3][quant.Count]panelKernel{
 
 // interleaves holds the assembly for rows that are interleaved.
 var interleaves = [quant.Count]*interleavedKernel{
-	quant.Q8_0:   {interleavedQ80AVX512, packInterleavedQ80AVX512},
-	quant.Q4_0:   {interleavedQ40AVX512, packInterleavedQ40AVX512},
-	quant.Q4_1:   {interleavedQ41AVX512, packInterleavedQ41AVX512},
-	quant.Q5_1:   {interleavedQ51AVX512, packInterleavedQ51AVX512},
-	quant.Q5_0:   {interleavedQ50AVX512, packInterleavedQ50AVX512},
-	quant.Q2_K:   {interleavedQ2KAVX512, packInterleavedQ2KAVX512},
-	quant.Q3_K:   {interleavedQ3KAVX512, packInterleavedQ3KAVX512},
-	quant.Q4_K:   {interleavedQ4KAVX512, packInterleavedQ4KAVX512},
-	quant.Q5_K:   {interleavedQ5KAVX512, packInterleavedQ5KAVX512},
-	quant.Q6_K:   {interleavedQ6KAVX512, packInterleavedQ6KAVX512},
-	quant.IQ4_NL: {interleavedIQ4NLAVX512, packInterleavedIQ4NLAVX512},
-	quant.IQ4_XS: {interleavedIQ4XSAVX512, packInterleavedIQ4XSAVX512},
+	quant.Q8_0:   {interleavedQ80AVX512, interleavedQ80AVX512x2, interleavedQ80AVX512x4, nil},
+	quant.Q4_0:   {interleavedQ40AVX512, interleavedQ40AVX512x2, interleavedQ40AVX512x4, nil},
+	quant.Q4_1:   {interleavedQ41AVX512, interleavedQ41AVX512x2, interleavedQ41AVX512x4, nil},
+	quant.Q5_1:   {interleavedQ51AVX512, interleavedQ51AVX512x2, interleavedQ51AVX512x4, interleavedQ51AVX512x8},
+	quant.Q5_0:   {interleavedQ50AVX512, interleavedQ50AVX512x2, interleavedQ50AVX512x4, interleavedQ50AVX512x8},
+	quant.Q2_K:   {interleavedQ2KAVX512, interleavedQ2KAVX512x2, interleavedQ2KAVX512x4, nil},
+	quant.Q3_K:   {interleavedQ3KAVX512, interleavedQ3KAVX512x2, interleavedQ3KAVX512x4, interleavedQ3KAVX512x8},
+	quant.Q4_K:   {interleavedQ4KAVX512, interleavedQ4KAVX512x2, interleavedQ4KAVX512x4, nil},
+	quant.Q5_K:   {interleavedQ5KAVX512, interleavedQ5KAVX512x2, interleavedQ5KAVX512x4, nil},
+	quant.Q6_K:   {interleavedQ6KAVX512, interleavedQ6KAVX512x2, interleavedQ6KAVX512x4, interleavedQ6KAVX512x8},
+	quant.IQ4_NL: {interleavedIQ4NLAVX512, interleavedIQ4NLAVX512x2, interleavedIQ4NLAVX512x4, nil},
+	quant.IQ4_XS: {interleavedIQ4XSAVX512, interleavedIQ4XSAVX512x2, interleavedIQ4XSAVX512x4, nil},
 }
 
 func interleavedOf(t quant.Type) *interleavedKernel {

@@ -12,8 +12,20 @@ const Sixteen = 16
 
 // An interleavedKernel is the assembly for rows that are interleaved.
 type interleavedKernel struct {
-	dot  dotKernel // of one activation row; rows counts sixteens
-	pack func(panel, w *byte, rowBytes, blocks, ahead int)
+	one, two, four, eight dotKernel // of so many activation rows; rows counts sixteens; eight may be nil
+}
+
+// most is the kernel of the most activation rows up to batch, and their number.
+func (k *interleavedKernel) most(batch int) (dotKernel, int) {
+	switch {
+	case batch >= 8 && k.eight != nil:
+		return k.eight, 8
+	case batch >= 4:
+		return k.four, 4
+	case batch >= 2:
+		return k.two, 2
+	}
+	return k.one, 1
 }
 
 // Interleaves reports whether rows of n weights of type t are multiplied faster when they are
@@ -75,11 +87,15 @@ func InterleavedRows(t quant.Type, dst []float32, dstStride int, w []byte, rows,
 		return
 	}
 	k := interleavedOf(t)
-	if batch >= panelFrom {
-		panelRows(t, k.pack, Sixteen, dst, dstStride, w, rows, rowBytes, n, x, xStride, batch)
-		return
+	at := rows // a time: sixteen where several kernels take turns, which find them in a cache
+	if batch > 2 && batch != 4 {
+		at = Sixteen
 	}
-	for b := range batch {
-		k.dot(&w[0], n, rows/Sixteen, &x[b*xStride], xStride, &dst[b*dstStride], dstStride)
+	for r := 0; r < rows; r += at {
+		for b := 0; b < batch; {
+			dot, with := k.most(batch - b)
+			dot(&w[r*rowBytes], n, at/Sixteen, &x[b*xStride], xStride, &dst[b*dstStride+r], dstStride)
+			b += with
+		}
 	}
 }

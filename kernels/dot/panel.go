@@ -43,25 +43,14 @@ func dotPanels(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBy
 	if k.pack == nil || batch < panelFrom || rows < k.lanes {
 		return false
 	}
-	panelRows(t, k.pack, 1, dst, dstStride, w, rows, rowBytes, n, x, xStride, batch)
-	return true
-}
-
-// panelRows multiplies the panels that pack makes of rows, of which beside lie side by side,
-// block by block: 1, or Sixteen of interleaved rows.
-func panelRows(t quant.Type, pack func(panel, w *byte, rowBytes, blocks, ahead int), beside int, dst []float32, dstStride int, w []byte, rows, rowBytes, n int, x []byte, xStride, batch int) {
-	k := &panels[isa.Current()][t]
 	buf := buffers.take()
 	fileBlock := rowBytes / (n / k.block)
 	for r := 0; r < rows; r += k.lanes {
 		r = min(r, rows-k.lanes) // the last panel may compute some rows a second time
 		for from := 0; from < n; from += stretch {
-			blocks, at := min(stretch, n-from)/k.block, beside*(from/k.block*fileBlock)
-			ahead := k.lanes * rowBytes // the same place of the next rows
-			if beside == 1 {
-				ahead += (k.lanes - 1) * at // what is read of all of these, in one piece
-			}
-			pack(&buf.panel[0], &w[r*rowBytes+at], rowBytes, blocks, ahead)
+			blocks, at := min(stretch, n-from)/k.block, from/k.block*fileBlock
+			ahead := k.lanes*rowBytes + (k.lanes-1)*at // the same place of the next rows, as they are read in one piece
+			k.pack(&buf.panel[0], &w[r*rowBytes+at], rowBytes, blocks, ahead)
 			xs := x[from/quant.GroupLen*quant.GroupBytes:]
 			b := dotTiles(t, k, buf, blocks, xs, xStride, batch, dst[r:], dstStride, from)
 			for ; b < batch; b += tileTokens {
@@ -70,4 +59,5 @@ func panelRows(t quant.Type, pack func(panel, w *byte, rowBytes, blocks, ahead i
 		}
 	}
 	buffers.put(buf)
+	return true
 }

@@ -62,15 +62,16 @@ func (m *MatMul) UseInterleaved(w []byte) {
 // With returns the type activations must have.
 func (m *MatMul) With() quant.Type { return m.typ.Layout().With }
 
-// A chunk has bytes of weights enough to outweigh claiming it. With several activation
-// rows it has whole groups of rowGroup weight rows (dot's panels have eight or sixteen
-// rows, tiles of floats four), and few of them, so that workers do not idle at the end.
+// A chunk has bytes of weights enough to outweigh claiming it. With several
+// activation rows it has whole groups of rowGroup weight rows (dot's panels have eight or sixteen
+// rows, tiles of floats four), with many few of them, so that workers do not idle at the end.
 //
 // Many split activations exceed the second-level cache, so a chunk has many weight rows,
 // which use the activations each time they are read. With few activations chunks are long
 // too: the first weights of a chunk are unpacked while no others are multiplied.
 const (
 	streamChunk = 128 << 10
+	streamRows  = 8 // activation rows up to which weights are most of what is read
 	groupChunk  = 32 << 10
 	rowGroup    = 16
 	splitChunk  = 256 << 10
@@ -89,7 +90,11 @@ func chunkRows(bytes, share, batch int) int {
 	if batch <= 1 {
 		return max(1, min(streamChunk/bytes, share))
 	}
-	groups := max(1, groupChunk/bytes/rowGroup)
+	chunk := groupChunk
+	if batch <= streamRows {
+		chunk = streamChunk
+	}
+	groups := max(1, chunk/bytes/rowGroup)
 	return rowGroup * min(groups, (share+rowGroup-1)/rowGroup)
 }
 

@@ -1,0 +1,144 @@
+package main
+
+import "fmt"
+
+// An interleavedQ45K emits the kernels of Q4_K and Q5_K for rows that are interleaved.
+type interleavedQ45K struct {
+	interleaved
+	superblock
+}
+
+// dot writes, for each row, Σ dx·(d·Σ scale·w·x - dmin·Σ min·Σx), rounded in Go's order.
+func (k interleavedQ45K) dot() {
+	a := k.a
+	k.begin(k.name, 8)
+	a.use(
+		"mask", "Z0", // 0x0f in every byte
+		"w0", "Z1", "w1", "Z2", // 64 weights
+		"t0", "Z3", "t1", "Z4",
+		"sixteens", "Z5", // 0x10 in every byte
+		"highs", "Z6", // 0xf0 in every byte
+	)
+	a.useRow("scales", z, 7, 2)   // bytes of sub-blocks 0 to 3, 4 to 7
+	a.useRow("minimums", z, 9, 2) // likewise
+	// blockSum is Σ scale·w·x, even and odd are sums of a sub-block.
+	k.useEach(11, "rowSum", "blockSum", "minSum", "even", "odd")
+	if k.batch == 1 {
+		a.use("oddSum", "Z16") // of odd sub-blocks, times 16 where high nibbles stay where they are
+		if k.high {
+			a.useRow("fifths", z, 20, 8) // the fifth bits of a block's weights
+		}
+	}
+	p := &pack{a: a, lanes: 16, v: z}
+	for _, c := range []struct {
+		register string
+		fill     byte
+	}{{"mask", 0x0f}, {"sixteens", 0x10}, {"highs", 0xf0}} {
+		a.f("VMOVDQU64 %s, {%s}", p.fill(c.fill), c.register)
+	}
+	k.rows(k.bytes, func() {
+		k.scales(p)
+		k.minimums(p)
+		switch {
+		case k.high && k.batch == 1:
+			// All before the rest, in order: read by turns with that they are fetched late.
+			for c := range 8 {
+				a.f("VMOVDQU64 %s, {fifths%d}", k.column(4+c), c)
+			}
+		case k.high:
+			k.touch(k.column, 4, 8)
+		}
+		k.zero("blockSum")
+		if k.batch == 1 {
+			a.f("VPXORD {oddSum}, {oddSum}, {oddSum}")
+		}
+		for pair := range 4 {
+			k.pair(p, pair)
+		}
+		if k.batch == 1 {
+			if !k.high {
+				a.f("VPSRAD $4, {oddSum}, {oddSum}") // a multiple of 16
+			}
+			a.f("VPADDD {oddSum}, {blockSum0}, {blockSum0}")
+		}
+		k.minTerm(k.column(0))
+	})
+}
+
+// column is dword c of the block of each row.
+func (k interleavedQ45K) column(c int) string { return mem(64*c, "{w}") }
+
+// scales unpacks dwords 1 to 3, the 6-bit scales and minimums.
+func (k interleavedQ45K) scales(p *pack) {
+	a := k.a
+	six, two := p.fill(0x3f), p.fill(0x30)
+	a.f("VMOVDQU64 %s, {t0}", k.column(1))
+	a.f("VMOVDQU64 %s, {t1}", k.column(2))
+	a.f("VMOVDQU64 %s, {w0}", k.column(3))
+	a.f("VPANDD %s, {t0}, {scales0}", six)
+	a.f("VPANDD %s, {t1}, {minimums0}", six)
+	a.f("VPANDD {mask}, {w0}, {scales1}")
+	a.f("VPSRLD $4, {w0}, {w0}")
+	a.f("VPANDD {mask}, {w0}, {minimums1}")
+	// Their upper two bits are those of the first ones' bytes.
+	a.f("VPSRLD $2, {t0}, {t0}")
+	a.f("VPTERNLOGD $0xf8, %s, {t0}, {scales1}", two)
+	a.f("VPSRLD $2, {t1}, {t1}")
+	a.f("VPTERNLOGD $0xf8, %s, {t1}, {minimums1}", two)
+}
+
+// minimums writes Σ min·Σx to {minSum#}: two sub-blocks at a time, as words.
+func (k interleavedQ45K) minimums(p *pack) {
+	k.zero("minSum")
+	for pair := range 4 {
+		b := 2 * pair % 4
+		k.a.f("VPSHUFB %s, {minimums%d}, {t0}", p.shuffle(b, -1, b+1, -1), pair/2)
+		k.eachX(288+4*pair, "VPDPWSSD.BCST %s, {t0}, {minSum#}")
+	}
+}
+
+// pair adds sub-blocks 2·pair, the low nibbles of eight dwords, and 2·pair+1, the high ones.
+func (k interleavedQ45K) pair(p *pack, pair int) {
+	a := k.a
+	quants := 4
+	if k.high {
+		quants = 12
+	}
+	k.zero("even", "odd")
+	for c := range 8 {
+		a.f("VMOVDQU64 %s, {w1}", k.column(quants+8*pair+c))
+		a.f("VPANDD {mask}, {w1}, {w0}")
+		if k.high {
+			a.f("VPSRLD $4, {w1}, {w1}")
+			a.f("VPANDD {mask}, {w1}, {w1}")
+			fifths := k.column(4 + c)
+			if k.batch == 1 {
+				fifths = fmt.Sprintf("{fifths%d}", c)
+			}
+			for j := range 2 { // bit n of the byte to bit 4
+				if n := 2*pair + j; n < 4 {
+					a.f("VPSLLD $%d, %s, {t0}", 4-n, fifths)
+				} else {
+					a.f("VPSRLD $%d, %s, {t0}", n-4, fifths)
+				}
+				a.f("VPTERNLOGD $0xf8, {sixteens}, {t0}, {w%d}", j)
+			}
+		} else {
+			a.f("VPANDD {highs}, {w1}, {w1}") // 16 times the weights
+		}
+		k.eachX(64*pair+4*c, "VPDPBUSD.BCST %s, {w0}, {even#}")
+		k.eachX(64*pair+32+4*c, "VPDPBUSD.BCST %s, {w1}, {odd#}")
+	}
+	if !k.high && k.batch > 1 {
+		k.each("VPSRAD $4, {odd#}, {odd#}") // a multiple of 16
+	}
+	for j, sum := range []string{"even", "odd"} {
+		a.f("VPSHUFB %s, {scales%d}, {t0}", p.shuffle((2*pair+j)%4, -1, -1, -1), pair/2)
+		k.each("VPMULLD {t0}, {%s#}, {%s#}", sum, sum)
+		if j == 1 && k.batch == 1 {
+			a.f("VPADDD {odd0}, {oddSum}, {oddSum}")
+		} else {
+			k.each("VPADDD {%s#}, {blockSum#}, {blockSum#}", sum)
+		}
+	}
+}
