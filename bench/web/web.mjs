@@ -54,6 +54,7 @@ const sides = {
       await page.evaluate(() => fetch('v1/models')) // the engine is there
     }
     const worker = page.workers().find((w) => w.url().endsWith('engine/worker.js'))
+    if (threads > 1) await worker.evaluate(async () => { while (!helpers.length) await new Promise((r) => setTimeout(r, 100)) }) // they come when its start is over
     const there = 1 + await worker.evaluate(() => helpers.length)
     if (there !== threads) throw new Error(`quern has ${there} threads, want ${threads}: one for each core`)
     await pick(page, file)

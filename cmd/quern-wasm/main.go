@@ -53,15 +53,16 @@ func main() {
 // write makes the site.
 func write(out, hub string, compress bool) error {
 	s := site{}
-	if err := s.page(page.Files(), hub); err != nil {
+	if err := s.page(page.Files()); err != nil {
 		return err
 	}
 	if err := s.engine(); err != nil {
 		return err
 	}
-	if err := s.worker(); err != nil {
+	if err := s.loader(hub); err != nil {
 		return err
 	}
+	s.worker()
 	for _, name := range s.names() {
 		path := filepath.Join(out, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -93,10 +94,8 @@ func (s site) names() []string {
 
 var moduleScript = regexp.MustCompile(`(?s)<script type="module" src="([^"]+)"></script>`)
 
-// page takes the page's files. The script of index.html runs when the engine can be asked:
-// loader.js begins it, and learns the address of the hub, if there is one. It comes before
-// everything else that the page fetches: a script waits for the styles that are named before it.
-func (s site) page(files fs.FS, hub string) error {
+// page takes the page's files.
+func (s site) page(files fs.FS) error {
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if ext := filepath.Ext(name); err != nil || d.IsDir() || ext == ".br" || ext == ".gz" {
 			return err
@@ -107,6 +106,13 @@ func (s site) page(files fs.FS, hub string) error {
 	if err != nil {
 		return fmt.Errorf("the page: %w", err)
 	}
+	return nil
+}
+
+// loader has the script of index.html run when the engine can be asked: loader.js begins it, and
+// learns the address of the hub, if there is one. It comes before everything else that the page
+// fetches: a script waits for the styles that are named before it.
+func (s site) loader(hub string) error {
 	scripts := moduleScript.FindAllSubmatchIndex(s["index.html"], -1)
 	if len(scripts) != 1 {
 		return fmt.Errorf("the page: index.html has %d scripts that are modules, want one", len(scripts))
@@ -116,7 +122,10 @@ func (s site) page(files fs.FS, hub string) error {
 	}
 	index := s["index.html"]
 	src, begin, end := index[scripts[0][2]:scripts[0][3]], scripts[0][0], scripts[0][1]
-	loader := fmt.Appendf(nil, `<script src="%s/loader.js" data-then="%s"%s></script>`, engineFolder, src, hub)
+	const name = engineFolder + "/loader.js"
+	s[name] = nil // a file of the site that it knows too
+	s[name] = s.knowing("loader.js")
+	loader := fmt.Appendf(nil, `<script src="%s" data-then="%s"%s></script>`, name, src, hub)
 	first := begin
 	if i := bytes.Index(index[:begin], []byte("<link")); i >= 0 {
 		first = i
@@ -157,9 +166,7 @@ func (s site) engine() error {
 		return err
 	}
 	files["worker.js"] = slices.Concat(script("fs.js"), runner, script("worker.js"))
-	for _, name := range []string{"loader.js", "helper.js"} {
-		files[name] = script(name)
-	}
+	files["helper.js"] = script("helper.js")
 	if err := files.program(work); err != nil {
 		return fmt.Errorf("the program: %w", err)
 	}
@@ -215,6 +222,9 @@ func (s site) program(work string) error {
 	if err := start.thin(image, s["quern-tiny.gguf"]); err != nil {
 		return err
 	}
+	if err := dropLines(image); err != nil {
+		return err
+	}
 	if m, err = m.thaw(start); err != nil {
 		return err
 	}
@@ -249,23 +259,25 @@ func script(name string) []byte {
 
 // worker makes the service worker, which knows the files and the version of the site. It
 // stands at the top, since it answers for what is below it.
-func (s site) worker() error {
-	code := script("sw.js")
+func (s site) worker() {
+	code := s.knowing("sw.js")
 	version := sha256.New()
-	files := []string{""} // index.html
 	for _, name := range s.names() {
 		fmt.Fprintf(version, "%s %d\n", name, len(s[name]))
 		version.Write(s[name])
-		files = append(files, name)
 	}
 	version.Write(code)
-	list, err := json.Marshal(files)
+	s["sw.js"] = bytes.Replace(code, []byte("{{version}}"), fmt.Appendf(nil, "quern-%x", version.Sum(nil)[:8]), 1)
+}
+
+// knowing returns a file of web that asks the engine, and knows which files the site has.
+func (s site) knowing(name string) []byte {
+	list, err := json.Marshal(append([]string{""}, s.names()...)) // "" is index.html
 	if err != nil {
-		return err
+		panic(err) // of names
 	}
-	code = bytes.Replace(code, []byte("{{version}}"), fmt.Appendf(nil, "quern-%x", version.Sum(nil)[:8]), 1)
-	s["sw.js"] = bytes.Replace(code, []byte("{{files}}"), list, 1)
-	return nil
+	code := bytes.Replace(script(name), []byte("{{files}}"), list, 1)
+	return bytes.Replace(code, []byte("{{ask}}\n"), script("ask.js"), 1)
 }
 
 // brotli compresses the file it is told of with node, which has brotli.

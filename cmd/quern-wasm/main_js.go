@@ -10,15 +10,17 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall/js"
 	"time"
 
@@ -93,20 +95,69 @@ func open(log *slog.Logger) (*app, error) {
 	models := store.New(store.Options{Dir: kept, Models: e, Log: log, Hub: func(progress func(hub.Progress)) (*hub.Client, error) {
 		return hub.New(hub.Options{Store: hub.Store{Dir: kept}, Endpoint: js.Global().Get("site").Get("hub").String(), Parallel: 2, Chunk: chunk, Log: log, Progress: progress})
 	}})
-	api, err := httpapi.New(httpapi.Options{
+	o := httpapi.Options{
 		Engine: e, Store: models, ManageAll: true, NoAuth: true, Upload: upload, TempFiles: tempFiles, RequestTimeout: patience, LoadTimeout: patience,
 		StreamWrite: -1, Log: log, Version: "browser",
-	})
-	if err != nil {
+	}
+	if err := warm(o); err != nil {
 		return nil, err
 	}
-	l, err := e.Open(context.Background(), "", engine.KindChat) // the built-in model
-	if err != nil {
-		return nil, err
-	}
-	l.Release() // and it stays in memory
-	return &app{e, api}, nil
+	api, err := httpapi.New(o)
+	return &app{e, api}, err
 }
+
+// warm has an API answer what pages ask first, so that what is made once is there: quern-tiny in
+// memory, how it writes calls, what encodes JSON. It is another one than users have, which counts
+// their requests alone.
+func warm(o httpapi.Options) error {
+	api, err := httpapi.New(o)
+	if err != nil {
+		return err
+	}
+	for _, x := range []struct{ method, path, body string }{
+		{http.MethodGet, "/v1/models", ""},
+		{http.MethodPost, "/v1/chat/completions", `{"messages":[{"role":"user","content":"Hello"}],"stream":true,"max_tokens":2,"temperature":0,"cache_prompt":false}`},
+	} {
+		r, err := http.NewRequest(x.method, x.path, strings.NewReader(x.body))
+		if err != nil {
+			return err
+		}
+		r.Host, r.RemoteAddr, r.RequestURI = "localhost", "127.0.0.1:0", x.path
+		r.Header.Set("Content-Type", "application/json")
+		w := nowhere{}
+		if api.ServeHTTP(&w, r); w.status != http.StatusOK {
+			return fmt.Errorf("%s is answered with %d: %s", x.path, w.status, w.body)
+		}
+	}
+	return nil
+}
+
+// nowhere is the http.ResponseWriter of an answer that is not sent.
+type nowhere struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+func (w *nowhere) Header() http.Header {
+	if w.header == nil {
+		w.header = http.Header{}
+	}
+	return w.header
+}
+
+func (w *nowhere) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
+
+func (w *nowhere) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	w.body = append(w.body, p...)
+	return len(p), nil
+}
+
+func (w *nowhere) FlushError() error                { return nil }
+func (w *nowhere) SetReadDeadline(time.Time) error  { return nil }
+func (w *nowhere) SetWriteDeadline(time.Time) error { return nil }
+func (w *nowhere) EnableFullDuplex() error          { return nil }
 
 // functions are what worker.js calls.
 func (a *app) functions() map[string]any {

@@ -1,7 +1,8 @@
 // node profile.mjs FOLDER MARKS COUNT: runs the engine of a site's folder as a page does that is
 // opened and chats. When it has started it writes what it is then, to go on from there: its memory
 // to the file image, and the rest to frozen.json. At the end it writes to the file ran which
-// functions of its program have run since: its bytes from address MARKS on, COUNT of them.
+// functions of its program have run since, 1, and which before, 2: its bytes from address MARKS on,
+// COUNT of them.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runInThisContext } from 'node:vm'
@@ -40,24 +41,27 @@ const browser = {
   fetch: async (name) => name === 'rest.wasm' ? new Promise(() => {}) : new Response(readFileSync(join(folder, name)), type(name)), // there is no rest yet
   console,
 }
+const channels = new Map() // by their second ports
+globalThis.MessageChannel = class extends MessageChannel {
+  constructor() {
+    super()
+    channels.set(this.port2, this)
+  }
+}
 for (const [name, value] of Object.entries(browser)) Object.defineProperty(globalThis, name, { value, writable: true })
 runInThisContext(readFileSync(join(folder, 'worker.js'), 'utf8'))
 
-// What the program asks of chance and of the clock before it is written down would be the same for everyone.
-let random = 0, zone = 0
-const { _makeFuncWrapper } = Go.prototype, { getTimezoneOffset } = Date.prototype, { getRandomValues } = Crypto.prototype
+// A time zone that the program asks for before it is written down would be everyone's.
+let zone = false
+const { _makeFuncWrapper } = Go.prototype, { getTimezoneOffset } = Date.prototype
 const functions = new Map() // their numbers
 Go.prototype._makeFuncWrapper = function (id) {
   const f = _makeFuncWrapper.call(this, id)
   functions.set(f, id)
   return f
 }
-Crypto.prototype.getRandomValues = function (view) {
-  random++
-  return getRandomValues.call(this, view)
-}
 Date.prototype.getTimezoneOffset = function () {
-  zone++
+  zone = true
   return getTimezoneOffset.call(this)
 }
 
@@ -74,6 +78,9 @@ function describe(value, number) {
   if (value === null) return null
   if (['string', 'number'].includes(typeof value)) return ['text', value]
   if (functions.has(value)) return ['function', functions.get(value)]
+  const channel = channels.get(value) ?? value, called = channel instanceof MessageChannel && functions.get(channel.port1.onmessage)
+  if (called) return [channel === value ? 'channel' : 'port', called]
+  if (Object.keys(value).join() === 'id,this,args,result') return ['over'] // an event that was answered: Go keeps small values with their neighbours
   const at = path(value)
   if (at) return ['at', at]
   throw new Error(`the program holds value ${number} of JavaScript, ${Object.prototype.toString.call(value)}, which has no name to find it by`)
@@ -82,9 +89,9 @@ function describe(value, number) {
 const { ready } = site, known = 7 // values that wasm_exec.js has by itself
 site.failed = (text) => started.reject(new Error(text))
 site.ready = (called) => setTimeout(() => { // it has returned, and waits
-  if (random !== 1) throw new Error(`the program asked ${random} times for random numbers before it was written down, and not once`)
   if (zone) throw new Error('the program asked for the time zone before it was written down')
   const { go, program } = runInThisContext('({go, program})'), bytes = new Uint8Array(memory.buffer)
+  const before = bytes.slice(marks, marks + count).map((n) => 2 * n)
   bytes.fill(0, marks, marks + count)
   writeFileSync(join(folder, 'image'), bytes.slice())
   const variables = Object.keys(program.exports).filter((n) => /^\d+$/.test(n)).map((n) => String(program.exports[n].value))
@@ -93,6 +100,7 @@ site.ready = (called) => setTimeout(() => { // it has returned, and waits
     values: go._values.slice(known).map((v, i) => describe(v, known + i)), counts: go._goRefCounts.slice(known), free: go._idPool,
     functions: Object.fromEntries(Object.entries(called).map(([name, f]) => [name, functions.get(f)])),
   }))
+  bytes.set(before, marks)
   go._resume() // as worker.js does
   ready(called)
   started.resolve()

@@ -104,8 +104,18 @@ func (m module) profile(f functions) (module, error) {
 // and what is after the second.
 var families = [][2]string{{"type_.", "."}, {"slices.", "_"}} // type_.hash.x and type_.eq.x; slices.x_go.shape.string_
 
+// What profile.mjs says of a function.
+const (
+	ranSince  = 1 // since the program had started
+	ranBefore = 2 // only before that
+)
+
+// sized are functions of which the size of a map says which run.
+const sized = "internal_runtime_maps."
+
 // early says of a function whether a start may need it: it ran when one was tried, or another
-// of its family did.
+// of its family did. When the runtime has to make room depends on chance too: what it ran before
+// it may run again.
 func early(ran []byte, names map[int]string, imported int) func(i int) bool {
 	alike := map[string]bool{}
 	family := func(i int) string {
@@ -119,11 +129,11 @@ func early(ran []byte, names map[int]string, imported int) func(i int) bool {
 		return name
 	}
 	for i, n := range ran {
-		if n != 0 {
+		if n == ranSince || n == ranBefore && strings.HasPrefix(names[imported+i], "runtime.") {
 			alike[family(i)] = true
 		}
 	}
-	return func(i int) bool { return alike[family(i)] }
+	return func(i int) bool { return alike[family(i)] || strings.HasPrefix(names[imported+i], sized) }
 }
 
 // split makes two modules of a program: one with the functions for which early is true, and

@@ -95,15 +95,16 @@ func TestEarly(t *testing.T) {
 	names := map[int]string{
 		3: "main.main", 4: "main.other", 5: "type_.hash.main.key", 6: "type_.eq.main.key", 7: "type_.eq.main.value",
 		8: "slices.insertionSortOrdered_go.shape.int_", 9: "slices.breakPatternsOrdered_go.shape.int_", 10: "slices.breakPatternsOrdered_go.shape.string_",
+		11: "runtime.stackfree", 12: "runtime.stackalloc", 13: "main.begin", 14: "internal_runtime_maps.__table_.Delete",
 	}
-	is := early([]byte{1, 0, 1, 0, 0, 1, 0, 0}, names, 3)
+	is := early([]byte{1, 0, 1, 0, 0, 1, 0, 0, 0, 2, 2, 0}, names, 3)
 	var got []string
-	for i := range 8 {
+	for i := range 12 {
 		if is(i) {
 			got = append(got, names[3+i])
 		}
 	}
-	want := "main.main type_.hash.main.key type_.eq.main.key slices.insertionSortOrdered_go.shape.int_ slices.breakPatternsOrdered_go.shape.int_"
+	want := "main.main type_.hash.main.key type_.eq.main.key slices.insertionSortOrdered_go.shape.int_ slices.breakPatternsOrdered_go.shape.int_ runtime.stackalloc internal_runtime_maps.__table_.Delete"
 	if strings.Join(got, " ") != want {
 		t.Errorf("%s; want %s", got, want)
 	}

@@ -327,7 +327,12 @@
     },
     folder: (path) => put(path, new Folder()),
     file: (path, file) => put(path, new Picked(file)),
-    async keep(path) { put(path, await mirror(await (await navigator.storage.getDirectory()).getDirectoryHandle('quern', {create: true}))); },
+    // keep has the origin's folder at a path, and comes to whether something is in it.
+    async keep(path) {
+      const folder = await mirror(await (await navigator.storage.getDirectory()).getDirectoryHandle('quern', {create: true}));
+      put(path, folder);
+      return folder.entries.size > 0;
+    },
     remove(path) {
       const {folder, last} = find(path);
       folder.entries.delete(last);

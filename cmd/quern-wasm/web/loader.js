@@ -7,17 +7,19 @@
 'use strict';
 
 (() => {
+{{ask}}
   const here = document.currentScript, folder = new URL('.', here.src), site = new URL('..', folder);
   const calls = new Map(); // to the engine that are not answered, by their ids
   const worker = Promise.withResolvers(); // when this page's is the one that runs the engine
   const pages = new BroadcastChannel(`quern ${site.pathname}`); // to the page that has it, and back
-  let engine = false; // is here
+  let engine; // where it is here, the port that takes requests
 
   // Every page starts a worker at once, before its own scripts run; one of them has the engine.
   const w = new Worker(new URL('worker.js', folder), {name: here.dataset.hub ?? ''});
   // A worker that does not start has no answers of its own.
   const broken = new Promise((_, reject) => {
     w.onerror = (e) => {
+      engine = undefined;
       reject(new Error(`quern does not start: ${e.message || 'its files are missing'}`));
       worker.resolve({worker: w, broken});
     };
@@ -25,7 +27,9 @@
   broken.catch(() => {});
   w.onmessage = ({data}) => {
     if (data === 'engine') {
-      engine = true;
+      const {port1, port2} = new MessageChannel();
+      w.postMessage({do: 'connect'}, [port2]);
+      engine = port1;
       worker.resolve({worker: w, broken});
     } else if (calls.has(data.id)) settle(data);
     else pages.postMessage(data);
@@ -66,12 +70,16 @@
   });
   navigator.serviceWorker.startMessages();
 
-  // Chromium does not tell a service worker that a client left before the answer began, so
+  // Requests of the page that has the engine go straight to it. Those of others go through the
+  // service worker, which Chromium does not tell that a client left before the answer began, so
   // the page does.
-  const {fetch} = globalThis;
-  globalThis.fetch = (input, init) => {
-    const request = new Request(input, init);
-    if (!(init?.signal ?? input.signal) || !request.url.startsWith(site)) return fetch(request);
+  const {fetch} = globalThis, files = new Set({{files}});
+  globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init), {pathname, search} = new URL(request.url);
+    const file = request.url.startsWith(site) ? pathname.slice(site.pathname.length) : '';
+    if (files.has(file)) return fetch(request);
+    if (engine) return Object.defineProperty(await ask(engine, request, `/${file}${search}`, request.signal), 'url', {value: request.url});
+    if (!(init?.signal ?? input.signal)) return fetch(request);
     const call = crypto.randomUUID();
     request.headers.set('x-quern-call', call);
     request.signal.addEventListener('abort', () => navigator.serviceWorker.controller?.postMessage({gone: call}), {once: true});
@@ -96,7 +104,6 @@
   async function control() {
     const {controller} = navigator.serviceWorker;
     if (controller) {
-      controller.postMessage('connect'); // it starts, and has the engine before it is asked
       setTimeout(() => register().catch((e) => console.warn('the site is not brought up to date:', e)), settles);
       return;
     }

@@ -38,7 +38,6 @@ const leave = new Map();
 addEventListener('message', (event) => {
   const {data} = event;
   if (data === 'claim') clients.claim();
-  else if (data === 'connect') event.waitUntil(connected().catch(() => {})); // who asks first hears why
   else if (data.gone) leave.get(data.gone)?.();
 });
 
@@ -47,7 +46,7 @@ addEventListener('fetch', (event) => {
   if (url.origin !== location.origin || !url.pathname.startsWith(scope)) return;
   const file = url.pathname.slice(scope.length);
   if (event.request.mode === 'navigate' || FILES.has(file)) event.respondWith(cached(FILES.has(file) ? file : ''));
-  else event.respondWith(ask(event.request, '/' + file + url.search, event.clientId));
+  else event.respondWith(reply(event.request, '/' + file + url.search, event.clientId));
 });
 
 async function cached(file) {
@@ -96,36 +95,21 @@ async function connected() {
   return engine = connect();
 }
 
-// down says why no engine answers; the next request looks for one again.
-function down(message) {
-  engine = undefined;
-  return new Response(JSON.stringify({error: {message, type: 'server_error', param: null, code: 'engine_not_running'}}),
-    {status: 503, headers: {'Content-Type': 'application/json', 'Retry-After': '1'}});
-}
-
-// ask has the engine answer a request.
-async function ask(request, path, client) {
+{{ask}}
+// reply has the engine answer a request.
+async function reply(request, path, client) {
   let e;
   try {
     e = await connected();
   } catch (error) {
+    engine = undefined; // the next request looks for one again
     return down(error.message);
   }
-  const bare = request.method === 'GET' || request.method === 'HEAD';
-  const body = bare ? null : request.body ?? (await request.blob()).stream(); // Firefox has no body
-  const {port1, port2} = new MessageChannel();
-  const answered = Promise.withResolvers();
-  port1.onmessage = ({data}) => data.failed ? answered.reject(new TypeError(data.failed)) : answered.resolve(data);
-  const gone = () => port1.postMessage('gone'), call = request.headers.get('x-quern-call');
+  const left = new AbortController(), gone = () => left.abort(), call = request.headers.get('x-quern-call');
   if (call) leave.set(call, gone);
   const closed = setInterval(async () => { if (client && !await clients.get(client)) gone(); }, 1000);
-  e.end.signal.addEventListener('abort', () => answered.reject(e.end.signal.reason));
-  e.port.postMessage({method: request.method, path, headers: [...request.headers], body}, body ? [port2, body] : [port2]);
   try {
-    const a = await answered.promise;
-    if (a.down) return down(a.down);
-    const stream = a.body?.pipeThrough(new TransformStream(), {signal: e.end.signal});
-    return new Response(stream, {status: a.status, headers: a.headers});
+    return await ask(e.port, request, path, AbortSignal.any([e.end.signal, left.signal]));
   } catch {
     return Response.error();
   } finally {

@@ -21,6 +21,7 @@ async function load(name, options) {
   return r;
 }
 
+process.cwd = () => '/'; // where wasm_exec.js has none
 const go = new Go();
 let program; // that runs: the functions of it that a start needs
 let whole = false;
@@ -44,9 +45,12 @@ function rest(module) {
 
 const settles = 1500; // ms after the start in which a first answer is not disturbed
 
-// complete fetches the rest when the start is over. Where that fails, who needs it hears of it.
-function complete() {
-  setTimeout(() => WebAssembly.compileStreaming(load('rest.wasm')).then(rest).catch((e) => console.warn(e)), settles);
+// complete has helpers, and fetches the rest, when the start is over. Where that fails, who needs it hears of it.
+function complete(kernels, memory) {
+  setTimeout(() => {
+    help(kernels, memory);
+    WebAssembly.compileStreaming(load('rest.wasm')).then(rest).catch((e) => console.warn(e));
+  }, settles);
 }
 
 const helpers = [];
@@ -99,7 +103,14 @@ function thaw(memory, model) {
     at: (path) => path.reduce((o, name) => o[name], globalThis),
     function: wrapped,
     text: (v) => v,
-  };
+    over: () => ({}),
+    channel(id) { // whose messages call a function
+      channels[id] ??= new MessageChannel();
+      channels[id].port1.onmessage ??= wrapped(id);
+      return channels[id];
+    },
+    port: (id) => kinds.channel(id).port2,
+  }, channels = {};
   const values = [NaN, 0, null, true, false, globalThis, go], ids = new Map(values.map((v, id) => [v, id]).slice(1));
   for (const [i, v] of frozen.values.entries()) {
     if (v) ids.set(values[7 + i] = kinds[v[0]](v[1]), 7 + i);
@@ -145,7 +156,6 @@ async function start() {
   // As much as Go has asked for.
   const memory = new WebAssembly.Memory({initial: frozen?.pages ?? 1024, maximum: 65536, shared: true});
   const kernels = await WebAssembly.instantiateStreaming(load('kernels.wasm'), {go: {mem: memory}, team: {lost}});
-  help(kernels.module, memory);
   Object.assign(go.importObject, {go: {mem: memory}, quern: kernels.instance.exports, site: {rest: () => rest()}});
   if (frozen) go.importObject.gojs['runtime.nanotime1'] = clock;
   program = await WebAssembly.instantiate(await compiled, go.importObject);
@@ -154,10 +164,9 @@ async function start() {
   const ended = frozen ? thaw(memory, model.bytes) : go.run(program);
   ended.then(() => site.failed('the engine has ended'));
   const functions = await started.promise;
-  await kept;
-  await functions.serves('/kept'); // what is there is looked at anew
+  if (await kept) await functions.serves('/kept');
   running.resolve(functions);
-  complete();
+  complete(kernels.module, memory);
 }
 
 start().catch((e) => site.failed(String(e)));
