@@ -5,12 +5,12 @@ package main
 import "encoding/binary"
 
 const (
-	gap     = 64 // zeros from which on they are left out
-	bucket  = 20 // bytes of the linker's table for a part of a function's numbers
-	buckets = 16 // such parts of a function, which all say its number and then zeros
+	gap     = 1024 // zeros from which on they are left out
+	bucket  = 20   // bytes of the linker's table for a part of a function's numbers
+	buckets = 16   // such parts of a function, which all say its number and then zeros
 )
 
-// shrink gives a program the data of an image of its memory, without what is zero, and without
+// shrink takes its data out of a program, and out of an image of its memory
 // the linker's table from addresses of code to functions: in WebAssembly it says the number of
 // each function sixteen times. A function that runs first makes it.
 func (m module) shrink(f functions, image []byte) (module, error) {
@@ -22,7 +22,7 @@ func (m module) shrink(f functions, image []byte) (module, error) {
 			return nil, err
 		}
 	}
-	return m.with(dataSection, segments(image)), nil
+	return m.with(dataSection, nil), nil
 }
 
 // findTable returns where in the data the table is, and how many buckets of it are as a
@@ -77,10 +77,8 @@ func (m module) fill(f functions, at, n int) (module, error) {
 	return m.with(functionSection, list).with(startSection, appendUint(nil, f.imported+len(f.kinds))), nil
 }
 
-// segments returns the section of an image.
-func segments(image []byte) []byte {
-	var list []byte
-	count := 0
+// pieces returns what of an image is not zero, and where each piece of that belongs: its address and size.
+func pieces(image []byte) (all []byte, places []int) {
 	for at := 0; at < len(image); {
 		if image[at] == 0 {
 			at++
@@ -92,10 +90,8 @@ func segments(image []byte) []byte {
 				end = i + 1
 			}
 		}
-		list = append(appendConst(append(list, 0), at), opEnd)
-		list = appendBytes(list, image[at:end])
-		count++
+		all, places = append(all, image[at:end]...), append(places, at, end-at)
 		at = end
 	}
-	return append(appendUint(nil, count), list...)
+	return all, places
 }

@@ -26,6 +26,7 @@ type frozen struct {
 	Counts    []int          `json:"counts"`    // how often it holds each
 	Free      []int          `json:"free"`      // numbers of values that it holds no more
 	Functions map[string]int `json:"functions"` // that it has for worker.js, by their numbers
+	Image     []int          `json:"image"`     // addresses and sizes of the pieces of its memory, which are beside the program
 	Model     []int          `json:"model"`     // addresses of quern-tiny's file, which is beside the program
 	Size      int            `json:"size"`      // of that file
 	Random    []int          `json:"random"`    // addresses of its random numbers, and of their seeds

@@ -105,7 +105,7 @@ func TestFrozen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"version":"v","pages":3,"clock":1.5,"values":[["at",["fs"]],null],"counts":[1,0],"free":[8],"functions":{"serve":2},"model":[4],"size":6,"random":[5]}`; string(b) != want {
+	if want := `{"version":"v","pages":3,"clock":1.5,"values":[["at",["fs"]],null],"counts":[1,0],"free":[8],"functions":{"serve":2},"image":null,"model":[4],"size":6,"random":[5]}`; string(b) != want {
 		t.Errorf("%s, want %s", b, want)
 	}
 	if !strings.Contains(string(script("worker.js")), string(frozenMark)) {

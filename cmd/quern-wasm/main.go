@@ -236,11 +236,13 @@ func (s site) program(work string) error {
 	if first, err = first.shrink(f, image); err != nil {
 		return err
 	}
+	memory, places := pieces(image)
+	start.Image = places
 	value, err := json.Marshal(start)
 	if err != nil {
 		return err
 	}
-	s["quern.wasm"], s["rest.wasm"] = first.bytes(), rest.bytes()
+	s["quern.wasm"], s["rest.wasm"], s["memory.bin"] = first.bytes(), rest.bytes(), append(memory, start.Version...)
 	s["worker.js"] = bytes.Replace(s["worker.js"], frozenMark, value, 1)
 	return nil
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -126,8 +127,18 @@ func TestShrink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(got.section(dataSection)); s != "\x02\x00\x41\x00\x0b\x05front\x00\x41\x88\x09\x0b\x04back" {
+	if s := got.section(dataSection); s != nil {
 		t.Errorf("data: %q", s)
+	}
+	far := slices.Concat(data, make([]byte, gap), []byte("far"))
+	all, places := pieces(far)
+	if again := make([]byte, len(far)); true {
+		for from := 0; len(places) > 0; places = places[2:] {
+			from += copy(again[places[0]:places[0]+places[1]], all[from:])
+		}
+		if !bytes.Equal(again, far) || string(all) != "frontbackfar" {
+			t.Errorf("in pieces: %q", all)
+		}
 	}
 	const fill = "\x29\x01\x02\x7f\x41\xc8\x01\x21\x00\x03\x40\x20\x00\x20\x01\x41\x04\x76\x36\x02\x00\x20\x00\x41\x14\x6a\x21\x00\x20\x01\x41\x01\x6a\x22\x01\x41\x30\x49\x0d\x00\x0b\x0b"
 	if s := string(got.section(codeSection)); !strings.HasSuffix(s, fill) || s[0] != 4 {

@@ -49,7 +49,8 @@ const settles = 1500; // ms after the start in which a first answer is not distu
 function complete(kernels, memory) {
   setTimeout(() => {
     help(kernels, memory);
-    WebAssembly.compileStreaming(load('rest.wasm')).then(rest).catch((e) => console.warn(e));
+    WebAssembly.compileStreaming(load('rest.wasm')).then(rest).catch((e) => console.warn(e))
+      .then(() => frozen && keepMemory()).catch((e) => console.debug('the next start is no faster:', e));
   }, settles);
 }
 
@@ -93,10 +94,16 @@ function compile(signal) {
 
 // thaw has the program go on from where it was when the site was written: it has started, and
 // quern-tiny is loaded. All of it is in its memory, but for what it holds of JavaScript.
-function thaw(memory, model) {
-  if (!program.exports[`${frozen.version} table`] || model.length !== frozen.size) throw new Error('the files of the site are of different versions; load the page again');
+function thaw(memory, read) {
+  if (!program.exports[`${frozen.version} table`] || !read) throw new Error('the files of the site are of different versions; load the page again');
   const bytes = new Uint8Array(memory.buffer), random = 32 * 8 + 4 * 8;
-  for (const at of frozen.model) bytes.set(model, at);
+  let from = 0;
+  for (let i = 0; i < frozen.image.length; i += 2) {
+    const [at, size] = frozen.image.slice(i, i + 2);
+    read(bytes.subarray(at, at + size), from);
+    from += size;
+  }
+  for (const at of frozen.model) read(bytes.subarray(at, at + frozen.size), from + frozen.version.length);
   for (const at of frozen.random) crypto.getRandomValues(bytes.subarray(at, at + random));
   const wrapped = (id) => go._makeFuncWrapper(id);
   const kinds = {
@@ -125,6 +132,42 @@ function thaw(memory, model) {
   return go._exitPromise;
 }
 
+// What a program that goes on has in memory is kept in a folder of the origin, which is read ten
+// times as fast as the browser's cache.
+const ownFolder = async () => (await navigator.storage.getDirectory()).getDirectoryHandle('quern-start', {create: true});
+const fetchMemory = () => Promise.all(['memory.bin', 'quern-tiny.gguf'].map(async (name) => new Uint8Array(await (await load(name)).arrayBuffer())));
+
+// findMemory comes to what reads bytes of memory.bin and then of quern-tiny.gguf into a place, to
+// nothing where they are of another version.
+async function findMemory() {
+  try {
+    const h = await (await (await ownFolder()).getFileHandle(frozen.version)).createSyncAccessHandle();
+    return (into, at) => h.read(into, {at}); // it stays open: the engine is the one that reads it
+  } catch { // it is not there yet
+    const [memory, model] = await fetchMemory(), end = memory.length - frozen.version.length;
+    if (new TextDecoder().decode(memory.subarray(end)) !== frozen.version || model.length !== frozen.size) return null;
+    return (into, at) => into.set(at < end ? memory.subarray(at, at + into.length) : model);
+  }
+}
+
+// keepMemory has it there the next time.
+async function keepMemory() {
+  const folder = await ownFolder();
+  for await (const name of folder.keys()) {
+    if (name === frozen.version) return;
+    await folder.removeEntry(name);
+  }
+  const part = await folder.getFileHandle('part', {create: true}), h = await part.createSyncAccessHandle();
+  let at = 0;
+  try {
+    for (const b of await fetchMemory()) at += h.write(b, {at});
+    h.flush();
+  } finally {
+    h.close();
+  }
+  await part.move(frozen.version);
+}
+
 // clock gives Go the time since some time, which goes on from where it was.
 function clock(sp) {
   const ns = (frozen.clock + performance.now()) * 1e6;
@@ -148,9 +191,9 @@ async function start() {
   }
   postMessage('engine');
   go.env = {TMPDIR: '/tmp', HOME: '/tmp'};
-  const [model] = ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin', 'mandarin.bin'].map((name) => disk.site(`/site/${name}`, name));
-  const fetched = model.fetch();
-  fetched.catch(() => {}); // who waits for it hears of it
+  for (const name of ['quern-tiny.gguf', 'lexicon.bin', 'graphones.bin', 'mandarin.bin']) disk.site(`/site/${name}`, name);
+  const found = frozen && findMemory();
+  found?.catch(() => {}); // who waits for it hears of it
   disk.folder('/kept');
   const kept = disk.keep('/kept').catch((e) => console.warn('no storage here: models that are fetched are forgotten', e));
   // As much as Go has asked for.
@@ -160,8 +203,7 @@ async function start() {
   if (frozen) go.importObject.gojs['runtime.nanotime1'] = clock;
   program = await WebAssembly.instantiate(await compiled, go.importObject);
   performance.mark('instantiated');
-  await fetched;
-  const ended = frozen ? thaw(memory, model.bytes) : go.run(program);
+  const ended = frozen ? thaw(memory, await found) : go.run(program);
   ended.then(() => site.failed('the engine has ended'));
   const functions = await started.promise;
   if (await kept) await functions.serves('/kept');
