@@ -8,6 +8,7 @@ import (
 	"quern/engine/graph"
 	"quern/formats/weights"
 	"quern/kernels/attention"
+	"quern/kernels/dot"
 	"quern/kernels/matmul"
 	"quern/kernels/quant"
 	"quern/kernels/threads"
@@ -158,6 +159,13 @@ func (e *exec) embed(op graph.Embed, s graph.Step) error {
 	}
 	positions := e.p.Values[s.In[0]].Input == "positions"
 	decode := w.Type.Layout().Decode
+	// Rows of a copy are read there, so that the file's are not in memory, too.
+	var rows []byte
+	copied, interleaved := e.copied[matrixOf(w)], 0
+	if copied != nil {
+		interleaved = matmul.Interleaves(w.Type, w.Shape[0], width)
+		rows = make([]byte, e.p.Rows*row)
+	}
 	e.byRow(s.Out, func(r0, r1 int) {
 		dst, ids := e.floats(s.Out), e.in.Tokens
 		if positions {
@@ -165,7 +173,13 @@ func (e *exec) embed(op graph.Embed, s graph.Step) error {
 		}
 		for r := r0; r < r1; r++ {
 			id := int(ids[r])
-			decode(dst[r*width:(r+1)*width], w.Data[id*row:(id+1)*row])
+			if id >= interleaved {
+				decode(dst[r*width:(r+1)*width], w.Data[id*row:(id+1)*row])
+				continue
+			}
+			one := rows[r*row : (r+1)*row]
+			dot.InterleavedRow(w.Type, one, copied.data, id, width)
+			decode(dst[r*width:(r+1)*width], one)
 		}
 	})
 	return nil

@@ -100,6 +100,45 @@ func TestRepack(t *testing.T) {
 	}
 }
 
+// A matrix that embeds tokens too is read from its copy for that, so that the file's rows need
+// not be in memory.
+func TestRepackTied(t *testing.T) {
+	const vocab, width = 131, 1024
+	if matmul.Interleaves(quant.Q6_K, vocab, width) == 0 {
+		t.Skip("this CPU multiplies no type faster in another order")
+	}
+	tied := tensor(rand.New(rand.NewPCG(9, 9)), "tied", quant.Q6_K, vocab, width)
+	run := func(b *Backend, w graph.Watch) []float32 {
+		g := graph.NewBuilder(vocab, vocab)
+		x := g.Embed(g.Tokens(), tied)
+		p, err := g.Compile(g.Take(g.Linear(x, tied, nil), g.Wanted()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := b.Compile(t.Context(), p, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		in := &graph.Batch{Tables: [][]int32{nil}}
+		for i := range int32(vocab) {
+			in.Tokens, in.Positions, in.Seq, in.Want = append(in.Tokens, i), append(in.Positions, i), append(in.Seq, 0), append(in.Want, i)
+		}
+		out, err := e.Run(t.Context(), in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Clone(out[0])
+	}
+	plain, b := Open(2).InFileOrder(), Open(2)
+	defer plain.Close()
+	defer b.Close()
+	want := run(plain, graph.Watch{})
+	if !slices.Equal(run(b, graph.Watch{Copied: func(data []byte) { clear(data) }}), want) {
+		t.Error("results differ where the file's rows are gone")
+	}
+}
+
 // Experts' matrices are copied like others, also where those of two stacks lie by turns; not
 // those that were made, which would be in memory twice.
 func TestRepackExperts(t *testing.T) {

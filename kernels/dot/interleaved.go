@@ -15,6 +15,10 @@ type interleavedKernel struct {
 	one, two, four, eight dotKernel // of so many activation rows; rows counts sixteens; eight may be nil
 }
 
+// interleavedCached is the bytes of rows that several kernels take turns at: they stay in the
+// first-level cache.
+const interleavedCached = 20 << 10
+
 // most is the kernel of the most activation rows up to batch, and their number.
 func (k *interleavedKernel) most(batch int) (dotKernel, int) {
 	switch {
@@ -44,34 +48,66 @@ func Interleave(t quant.Type, dst, w []byte, rows, n int) {
 	if !Interleaves(t, n) || rows%Sixteen != 0 || len(w) < rows*rowBytes || len(dst) < rows*rowBytes {
 		panic(fmt.Sprintf("dot: Interleave of %d×%d %v in %d bytes into %d", rows, n, t, len(w), len(dst)))
 	}
-	block := t.Layout().Bytes
-	half := block % 4
-	from, to := half, block // where the dwords are
-	if half != 0 && scaleLast(t) {
-		from, to = 0, block-half
-	}
-	first := 0
-	if t == quant.Q6_K { // what all its weights need: blocks are read from end to end
-		first = 128
-	}
+	o := orderOf(t)
 	for w = w[:rows*rowBytes]; len(w) > 0; w = w[Sixteen*rowBytes:] {
-		if half == 0 { // a row is dwords from end to end
+		if o.half == 0 { // a row is dwords from end to end
 			interleaveDwords(dst, w, rowBytes, rowBytes)
 			dst = dst[Sixteen*rowBytes:]
 			continue
 		}
-		for at := 0; at < rowBytes; at += block {
-			scale := at + (from+block-half)%block
+		for at := 0; at < rowBytes; at += o.block {
 			for r := range Sixteen {
-				copy(dst[2*r:2*r+2], w[r*rowBytes+scale:])
+				copy(dst[2*r:2*r+o.half], w[r*rowBytes+at+o.scale:])
 			}
-			dst = dst[Sixteen*half:]
-			for _, part := range [][2]int{{from + first, to}, {from, from + first}} {
-				interleaveDwords(dst, w[at+part[0]:], rowBytes, part[1]-part[0])
-				dst = dst[Sixteen*(part[1]-part[0]):]
+			dst = dst[Sixteen*o.half:]
+			for _, p := range o.parts {
+				interleaveDwords(dst, w[at+p[0]:], rowBytes, p[1]-p[0])
+				dst = dst[Sixteen*(p[1]-p[0]):]
 			}
 		}
 	}
+}
+
+// InterleavedRow writes row r, of n weights, of those that Interleave wrote to w, to dst as it was.
+func InterleavedRow(t quant.Type, dst, w []byte, r, n int) {
+	rowBytes, _ := t.Size(n)
+	o := orderOf(t)
+	w = w[r/Sixteen*Sixteen*rowBytes:][:Sixteen*rowBytes]
+	r %= Sixteen
+	for at := 0; at < rowBytes; at += o.block {
+		copy(dst[at+o.scale:][:o.half], w[2*r:])
+		w = w[Sixteen*o.half:]
+		for _, p := range o.parts {
+			for i := p[0]; i < p[1]; i += 4 {
+				binary.LittleEndian.PutUint32(dst[at+i:], binary.LittleEndian.Uint32(w[4*r:]))
+				w = w[4*Sixteen:]
+			}
+		}
+	}
+}
+
+// An order is where a block's bytes are, in the order in which they are interleaved.
+type order struct {
+	block int
+	half  int       // bytes of the scale, where it comes first of all, else 0
+	scale int       // where it is
+	parts [2][2]int // begin and end of the dwords, which come next
+}
+
+func orderOf(t quant.Type) order {
+	o := order{block: t.Layout().Bytes}
+	o.half = o.block % 4
+	from, to := o.half, o.block
+	if o.half != 0 && t.Layout().Block == 256 { // blocks of 256 end with their scale
+		from, to = 0, o.block-o.half
+		o.scale = to
+	}
+	first := from
+	if t == quant.Q6_K { // what all its weights need: blocks are read from end to end
+		first = 128
+	}
+	o.parts = [2][2]int{{first, to}, {from, first}}
+	return o
 }
 
 // interleaveDwords writes the dwords in the first n bytes of sixteen rows, which begin rowBytes
@@ -88,9 +124,6 @@ func interleaveDwords(dst, w []byte, rowBytes, n int) {
 	}
 }
 
-// scaleLast reports whether blocks of t end with their scale, as blocks of 256 do.
-func scaleLast(t quant.Type) bool { return t.Layout().Block == 256 }
-
 // InterleavedRows is Rows for rows that Interleave wrote; they are a multiple of sixteen. The
 // results have the bits that Rows gives.
 func InterleavedRows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, x []byte, xStride, batch int) {
@@ -104,11 +137,12 @@ func InterleavedRows(t quant.Type, dst []float32, dstStride int, w []byte, rows,
 		return
 	}
 	k := interleavedOf(t)
-	at := rows // a time: sixteen where several kernels take turns, which find them in a cache
+	most := rows // at a time: where several kernels take turns, few, which they find in a cache
 	if batch > 2 && batch != 4 {
-		at = Sixteen
+		most = Sixteen * max(1, interleavedCached/(Sixteen*rowBytes))
 	}
-	for r := 0; r < rows; r += at {
+	for r := 0; r < rows; r += most {
+		at := min(most, rows-r)
 		for b := 0; b < batch; {
 			dot, with := k.most(batch - b)
 			dot(&w[r*rowBytes], n, at/Sixteen, &x[b*xStride], xStride, &dst[b*dstStride+r], dstStride)

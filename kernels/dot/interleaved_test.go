@@ -1,6 +1,7 @@
 package dot
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -33,6 +34,12 @@ func TestInterleavedRows(t *testing.T) {
 				for _, rows := range []int{16, 48} {
 					w := randomWeights(t, r, typ, rows, n)
 					got := interleave(typ, w, rows, n)
+					for i := range rows {
+						row := make([]byte, size)
+						if InterleavedRow(typ, row, got, i, n); !bytes.Equal(row, w[i*size:(i+1)*size]) {
+							t.Fatalf("%v n=%d: row %d of %d is another after it was interleaved", typ, n, i, rows)
+						}
+					}
 					for _, batch := range []int{1, 2, 3, 7, 17} {
 						x, xs := activations(r, l.With, n, batch, 64)
 						stride := rows + 1
