@@ -6,11 +6,11 @@ import (
 )
 
 // Sixteen weight rows are interleaved when the dwords of each block lie side by side: the one
-// at byte i of row r is 16·i + 4·r bytes into the block of the sixteen. Where a block begins or ends
-// with a half that makes its bytes no whole dwords, the halves come first, side by side, and
-// the rest follows by the same rule. A vector then holds the same
-// four bytes of every row, so that nothing is transposed, sums are not folded, and scales
-// and terms are those of sixteen rows at once.
+// at byte i of row r is 16·i + 4·r bytes into the block of the sixteen. Where a block begins or
+// ends with a half that makes its bytes no whole dwords, the halves come first, side by side,
+// and the rest follows by the same rule. A vector then holds the same four bytes of every row,
+// so that nothing is transposed, sums are not folded, and scales and terms are those of sixteen
+// rows at once.
 //
 //	func name(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
 //

@@ -40,9 +40,10 @@ func Interleaves(t quant.Type, n int) bool {
 
 // Interleave writes rows of n weights of type t to dst so that in every block of the file's
 // layout the dwords of sixteen rows lie side by side: the one at byte i of row r at
-// 16·i + 4·r. Of Q6_K the bytes from 128 on come before the others. Where a block is no whole number of dwords, the half that is its scale comes
-// first, of each row, as if all blocks began with it. dst takes as many bytes as w; rows are a multiple of sixteen, and Interleaves(t, n)
-// holds.
+// 16·i + 4·r. Of Q6_K the bytes from 128 on come before the others. Where a block is no
+// whole number of dwords, the half that is its scale comes first, of each row, as if all blocks
+// began with it. dst takes as many bytes as w; rows are a multiple of sixteen, and
+// Interleaves(t, n) holds.
 func Interleave(t quant.Type, dst, w []byte, rows, n int) {
 	rowBytes, _ := t.Size(n)
 	if !Interleaves(t, n) || rows%Sixteen != 0 || len(w) < rows*rowBytes || len(dst) < rows*rowBytes {
