@@ -49,9 +49,9 @@ func startRow(a *file) {
 
 // nextBlock moves on by one block: so many bytes of weights and of activations. The flags
 // say whether {left} is zero.
-func nextBlock(a *file, weights, act int) {
+func nextBlock(a *file, batch, weights, act int) {
 	a.f("ADDQ $%d, {w}", weights)
-	advance(a, 1, act)
+	advance(a, batch, act)
 	a.f("DECQ {left}")
 }
 
@@ -71,6 +71,40 @@ func nextRow(a *file) {
 	a.f("VZEROUPPER")
 	a.f("RET")
 }
+
+// startGroup starts the blocks of 32 of a row: {scales} at the first one's scale, left the
+// number of them that are left of their group of eight, which share 320 bytes of activations.
+func startGroup(a *file, batch int, left string) {
+	a.f("LEAQ 256({acts}), {scales}")
+	if batch > 4 {
+		a.f("LEAQ 256({acts4}), {scales4}")
+	}
+	a.f("MOVL $8, %s", left)
+}
+
+// nextOfGroup moves on by one block of 32 activations, and behind the last of a group to the
+// next group. It sets the label next.
+func nextOfGroup(a *file, batch int, left, next string) {
+	advance(a, batch, 32)
+	advanceScales(a, batch, 4)
+	a.f("DECL %s", left)
+	a.f("JNZ %s", next)
+	a.f("MOVL $8, %s", left)
+	advance(a, batch, 64)
+	advanceScales(a, batch, 288)
+	a.l(next)
+}
+
+// advanceScales moves on by n bytes of activations' scales.
+func advanceScales(a *file, batch, n int) {
+	a.f("ADDQ $%d, {scales}", n)
+	if batch > 4 {
+		a.f("ADDQ $%d, {scales4}", n)
+	}
+}
+
+// xscale addresses disp bytes beyond the scale of this block in activation row b.
+func xscale(b, disp int) string { return upTo8(b, disp, "scales", "xStride") }
 
 // xmem addresses disp bytes into activation row b of this block.
 func xmem(b, disp int) string { return upTo8(b, disp, "acts", "xStride") }

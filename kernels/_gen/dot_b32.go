@@ -110,7 +110,7 @@ func (t block32) avx512(a *file) {
 	a.f("VPADDD {sum1}, {sum0}, {sum0}")
 	t.term(a, y)
 	addInOrder(a, 8)
-	nextBlock(a, 8*t.bytes, 320)
+	nextBlock(a, 1, 8*t.bytes, 320)
 	a.f("JNZ block")
 	a.l("single")
 	a.f("MOVQ {singles}, {left}")

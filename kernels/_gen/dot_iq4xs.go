@@ -76,7 +76,7 @@ func iq4xsAVX512(a *file) {
 	}
 	loadHalf(a, 0)
 	plainZ(a)
-	nextBlock(a, 136, 320)
+	nextBlock(a, 1, 136, 320)
 	a.f("JNZ block")
 	store(a, 0, "{rowSum}")
 	nextRow(a)
@@ -140,7 +140,7 @@ func iq4xsAVX2(a *file) {
 	}
 	loadHalf(a, 0)
 	plainY(a)
-	nextBlock(a, 136, 320)
+	nextBlock(a, 1, 136, 320)
 	a.f("JNZ block")
 	store(a, 0, "{rowSum}")
 	nextRow(a)

@@ -72,7 +72,7 @@ func (k k16) dot(p int, w string) {
 // end goes on to the next block of so many bytes, then to the next row.
 func (k k16) end(bytes int) {
 	a := k.a
-	nextBlock(a, bytes, 320)
+	nextBlock(a, 1, bytes, 320)
 	a.f("JNZ block")
 	store(a, 0, "{rowSum}")
 	nextRow(a)
@@ -355,7 +355,7 @@ func k16AVX2(a *file) {
 			loadHalf(a, map[string]int{"Q6K": 208, "Q3K": 108}[t.name])
 			plainY(a)
 		}
-		nextBlock(a, t.bytes, 320)
+		nextBlock(a, 1, t.bytes, 320)
 		a.f("JNZ block")
 		store(a, 0, "{rowSum}")
 		nextRow(a)

@@ -94,16 +94,20 @@ func (k interleaved) useEach(first int, stems ...string) {
 
 // each emits an instruction for each activation row, whose number takes the place of # in names.
 func (k interleaved) each(format string, args ...any) {
-	for b := range k.batch {
-		k.a.f("%s", strings.ReplaceAll(fmt.Sprintf(format, args...), "#", fmt.Sprint(b)))
-	}
+	k.eachRow(func(int) string { return fmt.Sprintf(format, args...) })
 }
 
 // eachX is each with an operand in the place of the first %s: disp bytes into the activation row.
 func (k interleaved) eachX(disp int, format string, args ...any) {
+	k.eachRow(func(b int) string {
+		return fmt.Sprintf(format, append([]any{xmem(b, disp)}, args...)...)
+	})
+}
+
+// eachRow emits the instruction of each activation row, as each does.
+func (k interleaved) eachRow(of func(b int) string) {
 	for b := range k.batch {
-		all := append([]any{xmem(b, disp)}, args...)
-		k.a.f("%s", strings.ReplaceAll(fmt.Sprintf(format, all...), "#", fmt.Sprint(b)))
+		k.a.f("%s", strings.ReplaceAll(of(b), "#", fmt.Sprint(b)))
 	}
 }
 
@@ -119,31 +123,22 @@ func (k interleaved) zero(stems ...string) {
 func (k interleaved) rows(bytes int, block func()) {
 	a := k.a
 	a.l("row")
-	a.f("MOVQ {blocks}, {left}")
 	k.start()
 	a.l("block")
 	prefetch(a, 2048, 16*bytes)
 	block()
-	k.next(16*bytes, 320)
+	nextBlock(a, k.batch, 16*bytes, 320)
 	a.f("JNZ block")
 	k.end()
 }
 
-// start begins a row: {acts} at its first activations, {rowSum#} zero.
+// start begins a row, {rowSum#} at zero.
 func (k interleaved) start() {
-	k.a.f("MOVQ {x}, {acts}")
+	startRow(k.a)
 	if k.batch > 4 {
 		k.a.f("LEAQ ({acts})({xStride}*4), {acts4}")
 	}
 	k.zero("rowSum")
-}
-
-// next moves on by one step: so many bytes of weights and of activations. The flags say
-// whether {left} is zero.
-func (k interleaved) next(weights, act int) {
-	k.a.f("ADDQ $%d, {w}", weights)
-	advance(k.a, k.batch, act)
-	k.a.f("DECQ {left}")
 }
 
 // end stores {rowSum#}, goes on at the label row, and returns behind the last row.
@@ -173,16 +168,21 @@ func (k interleaved) dTerm() {
 	k.each("VADDPS {blockSum#}, {rowSum#}, {rowSum#}")
 }
 
-// minTerm adds {blockSum#} and {minSum#}, times d and dmin of each row, the low and high halves
-// of the dwords at heads, and dx, to {rowSum#}. {t0} and {t1} are scratch.
-func (k interleaved) minTerm(heads string) {
+// halves writes the low halves of the dwords at m to {t0}, the high ones to {t1}, as floats.
+func (k interleaved) halves(m string) {
 	a := k.a
-	a.f("VMOVDQU64 %s, {t1}", heads)
+	a.f("VMOVDQU64 %s, {t1}", m)
 	a.f("VPMOVDW {t1}, {t0.y}")
 	a.f("VCVTPH2PS {t0.y}, {t0}")
 	a.f("VPSRLD $16, {t1}, {t1}")
 	a.f("VPMOVDW {t1}, {t1.y}")
 	a.f("VCVTPH2PS {t1.y}, {t1}")
+}
+
+// minTerm adds {blockSum#} and {minSum#}, times d and dmin of each row, the low and high halves
+// of the dwords at heads, and dx, to {rowSum#}. {t0} and {t1} are scratch.
+func (k interleaved) minTerm(heads string) {
+	k.halves(heads)
 	k.each("VCVTDQ2PS {blockSum#}, {blockSum#}")
 	k.each("VMULPS {t0}, {blockSum#}, {blockSum#}")
 	k.each("VCVTDQ2PS {minSum#}, {minSum#}")
@@ -192,10 +192,20 @@ func (k interleaved) minTerm(heads string) {
 	k.each("VADDPS {blockSum#}, {rowSum#}, {rowSum#}")
 }
 
-// touch reads dwords from column first on, n of them, so that what a block needs early and late
-// is fetched in the order of memory. {t0} is scratch.
-func (k interleaved) touch(column func(c int) string, first, n int) {
-	for c := range n {
-		k.a.f("VMOVDQU64 %s, {t0}", column(first+c))
+// early says where the columns of a block are that each of its others needs, n of them from at on,
+// and gives what reads them first, in the order of memory: read by turns with the others they are
+// fetched late. For one activation row they stay in registers from vector on, named by stem; for
+// more, which leave none, they are read into {t0} and so are in the cache.
+func (k interleaved) early(stem string, vector, n int, at func(c int) string) (where func(c int) string, read func()) {
+	where, to := at, func(int) string { return "{t0}" }
+	if k.batch == 1 {
+		k.a.useRow(stem, z, vector, n)
+		where = func(c int) string { return fmt.Sprintf("{%s%d}", stem, c) }
+		to = where
+	}
+	return where, func() {
+		for c := range n {
+			k.a.f("VMOVDQU64 %s, %s", at(c), to(c))
+		}
 	}
 }

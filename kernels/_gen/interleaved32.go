@@ -45,8 +45,7 @@ func (k interleaved32) dot() {
 			place := bytesOf(64, func(i int) byte { return byte(i%8/4*32+4*c+i%4-4) & 63 })
 			a.f("VMOVDQU64 %s, {place%d}", sym(a.bytes(fmt.Sprint("fifthPlace", c), place), 0), c)
 		}
-	}
-	if !fifth {
+	} else {
 		a.f("VMOVDQU64 %s, {highs}", p.fill(0xf0))
 	}
 	if k.table != nil {
@@ -62,7 +61,6 @@ func (k interleaved32) dot() {
 	}
 	a.l("row")
 	k.start()
-	a.f("MOVQ {blocks}, {left}")
 	if k.batch == 1 {
 		a.f("TESTQ {left}, {left}")
 		a.f("JZ single")
@@ -71,30 +69,19 @@ func (k interleaved32) dot() {
 		for b := range 8 {
 			k.block(16*k.bytes*b, func(r, disp int) string { return xmem(r, 256+4*b+disp) }, func(r, i int) string { return xmem(r, 32*b+i) })
 		}
-		k.next(16*8*k.bytes, 320)
+		nextBlock(a, k.batch, 16*8*k.bytes, 320)
 		a.f("JNZ block")
 		a.l("single")
 		a.f("MOVQ {singles}, {left}")
 		a.f("TESTQ {left}, {left}")
 		a.f("JZ done")
 	}
-	a.f("LEAQ 256({acts}), {scales}")
-	if k.batch > 4 {
-		a.f("LEAQ 256({acts4}), {scales4}")
-	}
-	a.f("MOVL $8, {group}") // blocks that are left of a group of activations
+	startGroup(a, k.batch, "{group}")
 	a.l("one")
 	prefetch(a, 2048, 16*k.bytes)
 	k.block(0, xscale, xmem)
 	a.f("ADDQ $%d, {w}", 16*k.bytes)
-	advance(a, k.batch, 32)
-	advanceScales(a, k.batch, 4)
-	a.f("DECL {group}")
-	a.f("JNZ next")
-	a.f("MOVL $8, {group}") // to the next group of 320
-	advance(a, k.batch, 64)
-	advanceScales(a, k.batch, 288)
-	a.l("next")
+	nextOfGroup(a, k.batch, "{group}", "next")
 	a.f("DECQ {left}")
 	a.f("JNZ one")
 	a.l("done")
@@ -195,12 +182,7 @@ func (k interleaved32) sumTerm(at int, scale func(row, disp int) string) {
 // blockMinTerm adds the block's term to {rowSum#}, where weights have a minimum m.
 func (k interleaved32) blockMinTerm(at int, scale func(row, disp int) string) {
 	a := k.a
-	a.f("VMOVDQU64 %d({w}), {w0}", at) // d low, m high
-	a.f("VPMOVDW {w0}, {t0.y}")
-	a.f("VCVTPH2PS {t0.y}, {t0}")
-	a.f("VPSRLD $16, {w0}, {w0}")
-	a.f("VPMOVDW {w0}, {t1.y}")
-	a.f("VCVTPH2PS {t1.y}, {t1}")
+	k.halves(mem(at, "{w}")) // d and m
 	a.f("VMULPS %s, {t1}, {t1}", minus128th(a))
 	k.folded()
 	k.each("VCVTDQ2PS {low#}, {low#}")

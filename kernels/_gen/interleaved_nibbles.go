@@ -1,7 +1,5 @@
 package main
 
-import "fmt"
-
 // An interleavedQ45K emits the kernels of Q4_K and Q5_K for rows that are interleaved.
 type interleavedQ45K struct {
 	interleaved
@@ -25,9 +23,11 @@ func (k interleavedQ45K) dot() {
 	k.useEach(11, "rowSum", "blockSum", "minSum", "even", "odd")
 	if k.batch == 1 {
 		a.use("oddSum", "Z16") // of odd sub-blocks, times 16 where high nibbles stay where they are
-		if k.high {
-			a.useRow("fifths", z, 20, 8) // the fifth bits of a block's weights
-		}
+	}
+	var fifths func(c int) string // the fifth bits of a block's weights
+	readFifths := func() {}
+	if k.high {
+		fifths, readFifths = k.early("fifths", 20, 8, func(c int) string { return k.column(4 + c) })
 	}
 	p := &pack{a: a, lanes: 16, v: z}
 	for _, c := range []struct {
@@ -39,21 +39,13 @@ func (k interleavedQ45K) dot() {
 	k.rows(k.bytes, func() {
 		k.scales(p)
 		k.minimums(p)
-		switch {
-		case k.high && k.batch == 1:
-			// All before the rest, in order: read by turns with that they are fetched late.
-			for c := range 8 {
-				a.f("VMOVDQU64 %s, {fifths%d}", k.column(4+c), c)
-			}
-		case k.high:
-			k.touch(k.column, 4, 8)
-		}
+		readFifths()
 		k.zero("blockSum")
 		if k.batch == 1 {
 			a.f("VPXORD {oddSum}, {oddSum}, {oddSum}")
 		}
 		for pair := range 4 {
-			k.pair(p, pair)
+			k.pair(p, pair, fifths)
 		}
 		if k.batch == 1 {
 			if !k.high {
@@ -98,7 +90,7 @@ func (k interleavedQ45K) minimums(p *pack) {
 }
 
 // pair adds sub-blocks 2·pair, the low nibbles of eight dwords, and 2·pair+1, the high ones.
-func (k interleavedQ45K) pair(p *pack, pair int) {
+func (k interleavedQ45K) pair(p *pack, pair int, fifths func(c int) string) {
 	a := k.a
 	quants := 4
 	if k.high {
@@ -111,15 +103,11 @@ func (k interleavedQ45K) pair(p *pack, pair int) {
 		if k.high {
 			a.f("VPSRLD $4, {w1}, {w1}")
 			a.f("VPANDD {mask}, {w1}, {w1}")
-			fifths := k.column(4 + c)
-			if k.batch == 1 {
-				fifths = fmt.Sprintf("{fifths%d}", c)
-			}
 			for j := range 2 { // bit n of the byte to bit 4
 				if n := 2*pair + j; n < 4 {
-					a.f("VPSLLD $%d, %s, {t0}", 4-n, fifths)
+					a.f("VPSLLD $%d, %s, {t0}", 4-n, fifths(c))
 				} else {
-					a.f("VPSRLD $%d, %s, {t0}", n-4, fifths)
+					a.f("VPSRLD $%d, %s, {t0}", n-4, fifths(c))
 				}
 				a.f("VPTERNLOGD $0xf8, {sixteens}, {t0}, {w%d}", j)
 			}

@@ -92,11 +92,8 @@ func (k interleaved) q3k() {
 	// blockSum begins with -4·Σ scale·Σx, sum is that of a sub-block.
 	k.useEach(8, "rowSum", "blockSum", "sum")
 	at := func(dword int) string { return mem(32+64*dword, "{w}") }
-	third := func(c int) string { return at(thirds + c) } // third bits of weights, eight sub-blocks in four
-	if k.batch == 1 {
-		a.useRow("third", z, 11, 8)
-		third = func(c int) string { return fmt.Sprintf("{third%d}", c) }
-	}
+	// Third bits of weights, eight sub-blocks in four.
+	third, readThirds := k.early("third", 11, 8, func(c int) string { return at(thirds + c) })
 	p := &pack{a: a, lanes: 16, v: z}
 	a.f("VMOVDQU64 %s, {three}", p.fill(3))
 	a.f("VMOVDQU64 %s, {four}", p.fill(4))
@@ -112,13 +109,7 @@ func (k interleaved) q3k() {
 		return src
 	}
 	k.rows(block, func() {
-		if k.batch > 1 {
-			k.touch(at, thirds, 8)
-		} else {
-			for c := range 8 { // in order, as memory is read fastest
-				a.f("VMOVDQU64 %s, %s", at(thirds+c), third(c))
-			}
-		}
+		readThirds()
 		a.f("VMOVDQU64 %s, {scales0}", at(packed))
 		a.f("VMOVDQU64 %s, {scales1}", at(packed+1))
 		a.f("VMOVDQU64 %s, {t1}", at(packed+2))

@@ -1,7 +1,5 @@
 package main
 
-import "fmt"
-
 // q6k writes the kernel of Q6_K for rows that are interleaved: for each row
 // Σ d·dx·(Σ scale·w·x - 32·Σ scale·Σx), rounded in Go's order. d of every row comes first.
 func (k interleaved) q6k() {
@@ -20,22 +18,13 @@ func (k interleaved) q6k() {
 		a.f("VMOVDQU64 %s, {t0}", at(packed+g))
 		return "{t0}"
 	}
-	high := func(c int) string { return at(highs + c) } // two bits of 64 weights, 16 of each of four sub-blocks
-	if k.batch == 1 {
-		a.useRow("high", z, 16, 16)
-		high = func(c int) string { return fmt.Sprintf("{high%d}", c) }
-	}
+	// Two bits of 64 weights, 16 of each of four sub-blocks.
+	high, readHighs := k.early("high", 16, 16, func(c int) string { return at(highs + c) })
 	p := &pack{a: a, lanes: 16, v: z}
 	a.f("VMOVDQU64 %s, {mask}", p.fill(0x0f))
 	a.f("VMOVDQU64 %s, {threes}", p.fill(0x30))
 	k.rows(block, func() {
-		if k.batch > 1 {
-			k.touch(at, highs, 16)
-		} else {
-			for c := range 16 { // in order, as memory is read fastest
-				a.f("VMOVDQU64 %s, %s", at(highs+c), high(c))
-			}
-		}
+		readHighs()
 		k.offset(p, 5, scales)
 		for h := range 2 {
 			for pair := range 4 { // of sub-blocks that have their low bits in the same bytes

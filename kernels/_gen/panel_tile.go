@@ -338,26 +338,11 @@ func (t panelCode) block256(label func(string) string) {
 	a.f("JNZ %s", label("block"))
 }
 
-// xscale addresses disp bytes beyond the scale of this block in activation row b.
-func xscale(b, disp int) string { return upTo8(b, disp, "scales", "xStride") }
-
-// advanceScales moves on by n bytes of activations' scales.
-func advanceScales(a *file, batch, n int) {
-	a.f("ADDQ $%d, {scales}", n)
-	if batch > 4 {
-		a.f("ADDQ $%d, {scales4}", n)
-	}
-}
-
 // blocks32 adds out += term for every block of 32 weights, as block32's term makes it. After
 // eight blocks the activations' next group of 320 bytes begins.
 func (t panelCode) blocks32(label func(string) string) {
 	a := t.a
-	a.f("LEAQ 256({acts}), {scales}")
-	if t.tokens > 4 {
-		a.f("LEAQ 256({acts4}), {scales4}")
-	}
-	a.f("MOVL $8, AX")
+	startGroup(a, t.tokens, "AX")
 	a.l(label("block"))
 	sum := t.sub // where a block's sum ends up
 	switch {
@@ -410,14 +395,7 @@ func (t panelCode) blocks32(label func(string) string) {
 		a.f("VADDPS %s, %s, %s", s, t.out(b), t.out(b))
 	})
 	a.f("ADDQ $%d, {panel}", cols*t.column())
-	advance(a, t.tokens, 32)
-	advanceScales(a, t.tokens, 4)
-	a.f("DECL AX")
-	a.f("JNZ %s", label("next"))
-	a.f("MOVL $8, AX") // to the next group of 320
-	advance(a, t.tokens, 64)
-	advanceScales(a, t.tokens, 288)
-	a.l(label("next"))
+	nextOfGroup(a, t.tokens, "AX", label("next"))
 	a.f("DECQ {blocks}")
 	a.f("JNZ %s", label("block"))
 }
