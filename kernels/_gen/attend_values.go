@@ -16,6 +16,10 @@ import (
 //
 // Q8_0 and Q4_0 are first converted to d·q, which is exact. AVX-512 takes factors from memory: Zen 4
 // broadcasts to a register with the units that widen F16, at 12 % of all cycles.
+//
+// Tiles of bf16 pairs take two numbers of each column where others take one, w[2r][i] beside
+// w[2r+1][i], and two factors, and multiply them by VDPBF16PS: that of 2r+1 is added first.
+// Their rows and strides are those of pairs.
 
 // valueStrips is how many vectors of columns are held in registers, by the
 // number of results: enough sums to hide the latency of FMA. A block of Q8_0 or Q4_0 is
@@ -24,7 +28,7 @@ func valueStrips(t string, v vec, batch int) []int {
 	switch {
 	case blocked(t):
 		return []int{2}
-	case v.lanes == 8 && batch > 3, batch == 8:
+	case v.lanes == 8 && batch > 3, batch == 8, batch == 7 && t == bf16Pairs:
 		return []int{2, 1}
 	}
 	return []int{4, 2, 1}
@@ -56,12 +60,19 @@ func genAttend(a *file) {
 			}
 		}
 	}
+	for b := 8; b > 0; b-- {
+		valueTile(a, bf16Pairs, vecs[0], b, false)
+		valueTile(a, bf16Pairs, vecs[0], b, true)
+	}
 }
+
+// bf16Pairs is the type of sum tiles that take two bf16 of each column at a time.
+const bf16Pairs = "BF16 pairs"
 
 // valueTile writes a value tile, or a score tile, of batch results: columns in strips of
 // vectors in registers, to which every row is added. {ahead} prefetches as it goes.
 func valueTile(a *file, t string, v vec, batch int, scores bool) {
-	typ := strings.Replace(t, "_", "", 1)
+	typ := strings.NewReplacer("_", "", " p", "P").Replace(t)
 	kind, doc := "values", "adds rows of %s to %d results"
 	if scores {
 		kind, doc = "scores", "sums rows of %s to %d results"
@@ -147,7 +158,11 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		case "Q4_0":
 			load = loadQ40(a, v, batch*strip+strip)
 		}
-		valueRow(a, v, batch, strip, load, factor)
+		if t == bf16Pairs {
+			pairRow(a, batch, strip, factor)
+		} else {
+			valueRow(a, v, batch, strip, load, factor)
+		}
 		a.f("ADDQ {stride}, {w}")
 		a.f("ADDQ $4, {factors}")
 		if batch > 4 {
@@ -208,6 +223,20 @@ func valueRow(a *file, v vec, batch, strip int, load func(i, r int), factor func
 			} else {
 				a.f("VFMADD231PS.BCST %s, %s, %s", factor(b), v.reg(free+i), acc(b, i))
 			}
+		}
+	}
+}
+
+// pairRow is valueRow for bf16 pairs.
+func pairRow(a *file, batch, strip int, factor func(b int) string) {
+	columns, pair := batch*strip, batch*strip+strip
+	for i := range strip {
+		a.f("VMOVDQU32 %s, %s", mem(64*i, "{w}"), z(columns+i))
+	}
+	for b := range batch {
+		a.f("VPBROADCASTD %s, %s", factor(b), z(pair))
+		for i := range strip {
+			a.dpbf16(columns+i, pair, b*strip+i)
 		}
 	}
 }

@@ -12,7 +12,7 @@ var floatTypes = []string{"F16", "BF16", "F32"}
 
 // elem is the bytes of a weight.
 func elem(t string) int {
-	if t == "F32" {
+	if t == "F32" || t == bf16Pairs {
 		return 4
 	}
 	return 2

@@ -290,3 +290,51 @@ func valuesQ40AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, 
 
 //go:noescape
 func valuesQ40AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesBF16PairsAVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresBF16PairsAVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesBF16PairsAVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresBF16PairsAVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesBF16PairsAVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresBF16PairsAVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesBF16PairsAVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresBF16PairsAVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesBF16PairsAVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresBF16PairsAVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesBF16PairsAVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresBF16PairsAVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesBF16PairsAVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresBF16PairsAVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesBF16PairsAVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresBF16PairsAVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)

@@ -13149,3 +13149,2900 @@ strip2Half:
 done2:
 	VZEROUPPER
 	RET
+
+// valuesBF16PairsAVX512x8 adds rows of BF16 pairs to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesBF16PairsAVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesBF16PairsAVX512x8(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z14
+	VMOVUPS 64(AX), Z15
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z16
+	VMOVDQU32    64(SI), Z17
+	VPBROADCASTD 0(BX), Z18
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z16, Z18, Z0
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z17, Z18, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z18
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd0 // VDPBF16PS Z16, Z18, Z2
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd9 // VDPBF16PS Z17, Z18, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z18
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z16, Z18, Z4
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z17, Z18, Z5
+	VPBROADCASTD 0(BX)(R14*1), Z18
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf0 // VDPBF16PS Z16, Z18, Z6
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf9 // VDPBF16PS Z17, Z18, Z7
+	VPBROADCASTD 0(R13), Z18
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z16, Z18, Z8
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z17, Z18, Z9
+	VPBROADCASTD 0(R13)(R10*1), Z18
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd0 // VDPBF16PS Z16, Z18, Z10
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd9 // VDPBF16PS Z17, Z18, Z11
+	VPBROADCASTD 0(R13)(R10*2), Z18
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z16, Z18, Z12
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z17, Z18, Z13
+	VPBROADCASTD 0(R13)(R14*1), Z18
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf0 // VDPBF16PS Z16, Z18, Z14
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf9 // VDPBF16PS Z17, Z18, Z15
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z10, 0(AX)
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z12, 0(AX)
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z14, 0(AX)
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ    n+16(FP), $16
+	JLT     done1
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z7
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z8
+	VPBROADCASTD 0(BX), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z8, Z9, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xc8 // VDPBF16PS Z8, Z9, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xd0 // VDPBF16PS Z8, Z9, Z2
+	VPBROADCASTD 0(BX)(R14*1), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xd8 // VDPBF16PS Z8, Z9, Z3
+	VPBROADCASTD 0(R13), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z8, Z9, Z4
+	VPBROADCASTD 0(R13)(R10*1), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xe8 // VDPBF16PS Z8, Z9, Z5
+	VPBROADCASTD 0(R13)(R10*2), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xf0 // VDPBF16PS Z8, Z9, Z6
+	VPBROADCASTD 0(R13)(R14*1), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xf8 // VDPBF16PS Z8, Z9, Z7
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z3, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z5, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z7, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// scoresBF16PairsAVX512x8 sums rows of BF16 pairs to 8 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func scoresBF16PairsAVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresBF16PairsAVX512x8(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip2:
+	CMPQ   n+16(FP), $32
+	JLT    done2
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	LEAQ   (R11)(R10*4), R13
+	MOVQ   rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z16
+	VMOVDQU32    64(SI), Z17
+	VPBROADCASTD 0(BX), Z18
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z16, Z18, Z0
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z17, Z18, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z18
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd0 // VDPBF16PS Z16, Z18, Z2
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd9 // VDPBF16PS Z17, Z18, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z18
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z16, Z18, Z4
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z17, Z18, Z5
+	VPBROADCASTD 0(BX)(R14*1), Z18
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf0 // VDPBF16PS Z16, Z18, Z6
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf9 // VDPBF16PS Z17, Z18, Z7
+	VPBROADCASTD 0(R13), Z18
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z16, Z18, Z8
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z17, Z18, Z9
+	VPBROADCASTD 0(R13)(R10*1), Z18
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd0 // VDPBF16PS Z16, Z18, Z10
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xd9 // VDPBF16PS Z17, Z18, Z11
+	VPBROADCASTD 0(R13)(R10*2), Z18
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z16, Z18, Z12
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z17, Z18, Z13
+	VPBROADCASTD 0(R13)(R14*1), Z18
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf0 // VDPBF16PS Z16, Z18, Z14
+	BYTE         $0x62; BYTE $0x32; BYTE $0x6e; BYTE $0x40; BYTE $0x52; BYTE $0xf9 // VDPBF16PS Z17, Z18, Z15
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z10, 0(AX)
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z12, 0(AX)
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z14, 0(AX)
+	VMOVUPS      Z15, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ   n+16(FP), $16
+	JLT    done1
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	LEAQ   (R11)(R10*4), R13
+	MOVQ   rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z8
+	VPBROADCASTD 0(BX), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z8, Z9, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xc8 // VDPBF16PS Z8, Z9, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xd0 // VDPBF16PS Z8, Z9, Z2
+	VPBROADCASTD 0(BX)(R14*1), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xd8 // VDPBF16PS Z8, Z9, Z3
+	VPBROADCASTD 0(R13), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z8, Z9, Z4
+	VPBROADCASTD 0(R13)(R10*1), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xe8 // VDPBF16PS Z8, Z9, Z5
+	VPBROADCASTD 0(R13)(R10*2), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xf0 // VDPBF16PS Z8, Z9, Z6
+	VPBROADCASTD 0(R13)(R14*1), Z9
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x36; BYTE $0x48; BYTE $0x52; BYTE $0xf8 // VDPBF16PS Z8, Z9, Z7
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z3, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z5, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z7, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// valuesBF16PairsAVX512x7 adds rows of BF16 pairs to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesBF16PairsAVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesBF16PairsAVX512x7(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z14
+	VMOVDQU32    64(SI), Z15
+	VPBROADCASTD 0(BX), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xc6 // VDPBF16PS Z14, Z16, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xcf // VDPBF16PS Z15, Z16, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z14, Z16, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z15, Z16, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xe6 // VDPBF16PS Z14, Z16, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xef // VDPBF16PS Z15, Z16, Z5
+	VPBROADCASTD 0(BX)(R14*1), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xf6 // VDPBF16PS Z14, Z16, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xff // VDPBF16PS Z15, Z16, Z7
+	VPBROADCASTD 0(R13), Z16
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xc6 // VDPBF16PS Z14, Z16, Z8
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xcf // VDPBF16PS Z15, Z16, Z9
+	VPBROADCASTD 0(R13)(R10*1), Z16
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z14, Z16, Z10
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z15, Z16, Z11
+	VPBROADCASTD 0(R13)(R10*2), Z16
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xe6 // VDPBF16PS Z14, Z16, Z12
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xef // VDPBF16PS Z15, Z16, Z13
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z10, 0(AX)
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z12, 0(AX)
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ    n+16(FP), $16
+	JLT     done1
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z7
+	VPBROADCASTD 0(BX), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xc7 // VDPBF16PS Z7, Z8, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xcf // VDPBF16PS Z7, Z8, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xd7 // VDPBF16PS Z7, Z8, Z2
+	VPBROADCASTD 0(BX)(R14*1), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z7, Z8, Z3
+	VPBROADCASTD 0(R13), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xe7 // VDPBF16PS Z7, Z8, Z4
+	VPBROADCASTD 0(R13)(R10*1), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xef // VDPBF16PS Z7, Z8, Z5
+	VPBROADCASTD 0(R13)(R10*2), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xf7 // VDPBF16PS Z7, Z8, Z6
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z3, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z5, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// scoresBF16PairsAVX512x7 sums rows of BF16 pairs to 7 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func scoresBF16PairsAVX512x7(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresBF16PairsAVX512x7(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip2:
+	CMPQ   n+16(FP), $32
+	JLT    done2
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	LEAQ   (R11)(R10*4), R13
+	MOVQ   rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z14
+	VMOVDQU32    64(SI), Z15
+	VPBROADCASTD 0(BX), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xc6 // VDPBF16PS Z14, Z16, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xcf // VDPBF16PS Z15, Z16, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z14, Z16, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z15, Z16, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xe6 // VDPBF16PS Z14, Z16, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xef // VDPBF16PS Z15, Z16, Z5
+	VPBROADCASTD 0(BX)(R14*1), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xf6 // VDPBF16PS Z14, Z16, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xff // VDPBF16PS Z15, Z16, Z7
+	VPBROADCASTD 0(R13), Z16
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xc6 // VDPBF16PS Z14, Z16, Z8
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xcf // VDPBF16PS Z15, Z16, Z9
+	VPBROADCASTD 0(R13)(R10*1), Z16
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z14, Z16, Z10
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z15, Z16, Z11
+	VPBROADCASTD 0(R13)(R10*2), Z16
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xe6 // VDPBF16PS Z14, Z16, Z12
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xef // VDPBF16PS Z15, Z16, Z13
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z10, 0(AX)
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z12, 0(AX)
+	VMOVUPS      Z13, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ   n+16(FP), $16
+	JLT    done1
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	LEAQ   (R11)(R10*4), R13
+	MOVQ   rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z7
+	VPBROADCASTD 0(BX), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xc7 // VDPBF16PS Z7, Z8, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xcf // VDPBF16PS Z7, Z8, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xd7 // VDPBF16PS Z7, Z8, Z2
+	VPBROADCASTD 0(BX)(R14*1), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z7, Z8, Z3
+	VPBROADCASTD 0(R13), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xe7 // VDPBF16PS Z7, Z8, Z4
+	VPBROADCASTD 0(R13)(R10*1), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xef // VDPBF16PS Z7, Z8, Z5
+	VPBROADCASTD 0(R13)(R10*2), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xf7 // VDPBF16PS Z7, Z8, Z6
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z3, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z5, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// valuesBF16PairsAVX512x6 adds rows of BF16 pairs to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesBF16PairsAVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesBF16PairsAVX512x6(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ    n+16(FP), $64
+	JLT     done4
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	VMOVUPS 128(AX), Z14
+	VMOVUPS 192(AX), Z15
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z16
+	VMOVUPS 64(AX), Z17
+	VMOVUPS 128(AX), Z18
+	VMOVUPS 192(AX), Z19
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z20
+	VMOVUPS 64(AX), Z21
+	VMOVUPS 128(AX), Z22
+	VMOVUPS 192(AX), Z23
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z24
+	VMOVDQU32    64(SI), Z25
+	VMOVDQU32    128(SI), Z26
+	VMOVDQU32    192(SI), Z27
+	VPBROADCASTD 0(BX), Z28
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z24, Z28, Z0
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z25, Z28, Z1
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z26, Z28, Z2
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z27, Z28, Z3
+	VPBROADCASTD 0(BX)(R10*1), Z28
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z24, Z28, Z4
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z25, Z28, Z5
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z26, Z28, Z6
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z27, Z28, Z7
+	VPBROADCASTD 0(BX)(R10*2), Z28
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z24, Z28, Z8
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z25, Z28, Z9
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z26, Z28, Z10
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z27, Z28, Z11
+	VPBROADCASTD 0(BX)(R14*1), Z28
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z24, Z28, Z12
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z25, Z28, Z13
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z26, Z28, Z14
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z27, Z28, Z15
+	VPBROADCASTD 0(R13), Z28
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z24, Z28, Z16
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z25, Z28, Z17
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z26, Z28, Z18
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z27, Z28, Z19
+	VPBROADCASTD 0(R13)(R10*1), Z28
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z24, Z28, Z20
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z25, Z28, Z21
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z26, Z28, Z22
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z27, Z28, Z23
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z12, 0(AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z16, 0(AX)
+	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      Z18, 128(AX)
+	VMOVUPS      Z19, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z20, 0(AX)
+	VMOVUPS      Z21, 64(AX)
+	VMOVUPS      Z22, 128(AX)
+	VMOVUPS      Z23, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z12
+	VMOVDQU32    64(SI), Z13
+	VPBROADCASTD 0(BX), Z14
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z12, Z14, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z13, Z14, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z14
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xd4 // VDPBF16PS Z12, Z14, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xdd // VDPBF16PS Z13, Z14, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z14
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xe4 // VDPBF16PS Z12, Z14, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xed // VDPBF16PS Z13, Z14, Z5
+	VPBROADCASTD 0(BX)(R14*1), Z14
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xf4 // VDPBF16PS Z12, Z14, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xfd // VDPBF16PS Z13, Z14, Z7
+	VPBROADCASTD 0(R13), Z14
+	BYTE         $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z12, Z14, Z8
+	BYTE         $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z13, Z14, Z9
+	VPBROADCASTD 0(R13)(R10*1), Z14
+	BYTE         $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xd4 // VDPBF16PS Z12, Z14, Z10
+	BYTE         $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xdd // VDPBF16PS Z13, Z14, Z11
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z10, 0(AX)
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ    n+16(FP), $16
+	JLT     done1
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z5
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z6
+	VPBROADCASTD 0(BX), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xc6 // VDPBF16PS Z6, Z7, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xce // VDPBF16PS Z6, Z7, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z6, Z7, Z2
+	VPBROADCASTD 0(BX)(R14*1), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xde // VDPBF16PS Z6, Z7, Z3
+	VPBROADCASTD 0(R13), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xe6 // VDPBF16PS Z6, Z7, Z4
+	VPBROADCASTD 0(R13)(R10*1), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xee // VDPBF16PS Z6, Z7, Z5
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z3, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z5, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// scoresBF16PairsAVX512x6 sums rows of BF16 pairs to 6 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func scoresBF16PairsAVX512x6(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresBF16PairsAVX512x6(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ   n+16(FP), $64
+	JLT    done4
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	LEAQ   (R11)(R10*4), R13
+	MOVQ   rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z24
+	VMOVDQU32    64(SI), Z25
+	VMOVDQU32    128(SI), Z26
+	VMOVDQU32    192(SI), Z27
+	VPBROADCASTD 0(BX), Z28
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z24, Z28, Z0
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z25, Z28, Z1
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z26, Z28, Z2
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z27, Z28, Z3
+	VPBROADCASTD 0(BX)(R10*1), Z28
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z24, Z28, Z4
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z25, Z28, Z5
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z26, Z28, Z6
+	BYTE         $0x62; BYTE $0x92; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z27, Z28, Z7
+	VPBROADCASTD 0(BX)(R10*2), Z28
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z24, Z28, Z8
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z25, Z28, Z9
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z26, Z28, Z10
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z27, Z28, Z11
+	VPBROADCASTD 0(BX)(R14*1), Z28
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z24, Z28, Z12
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z25, Z28, Z13
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z26, Z28, Z14
+	BYTE         $0x62; BYTE $0x12; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z27, Z28, Z15
+	VPBROADCASTD 0(R13), Z28
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z24, Z28, Z16
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z25, Z28, Z17
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z26, Z28, Z18
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z27, Z28, Z19
+	VPBROADCASTD 0(R13)(R10*1), Z28
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z24, Z28, Z20
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z25, Z28, Z21
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z26, Z28, Z22
+	BYTE         $0x62; BYTE $0x82; BYTE $0x1e; BYTE $0x40; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z27, Z28, Z23
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z12, 0(AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z16, 0(AX)
+	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      Z18, 128(AX)
+	VMOVUPS      Z19, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z20, 0(AX)
+	VMOVUPS      Z21, 64(AX)
+	VMOVUPS      Z22, 128(AX)
+	VMOVUPS      Z23, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ   n+16(FP), $32
+	JLT    done2
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	LEAQ   (R11)(R10*4), R13
+	MOVQ   rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z12
+	VMOVDQU32    64(SI), Z13
+	VPBROADCASTD 0(BX), Z14
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z12, Z14, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z13, Z14, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z14
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xd4 // VDPBF16PS Z12, Z14, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xdd // VDPBF16PS Z13, Z14, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z14
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xe4 // VDPBF16PS Z12, Z14, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xed // VDPBF16PS Z13, Z14, Z5
+	VPBROADCASTD 0(BX)(R14*1), Z14
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xf4 // VDPBF16PS Z12, Z14, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xfd // VDPBF16PS Z13, Z14, Z7
+	VPBROADCASTD 0(R13), Z14
+	BYTE         $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z12, Z14, Z8
+	BYTE         $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z13, Z14, Z9
+	VPBROADCASTD 0(R13)(R10*1), Z14
+	BYTE         $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xd4 // VDPBF16PS Z12, Z14, Z10
+	BYTE         $0x62; BYTE $0x52; BYTE $0x0e; BYTE $0x48; BYTE $0x52; BYTE $0xdd // VDPBF16PS Z13, Z14, Z11
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z10, 0(AX)
+	VMOVUPS      Z11, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ   n+16(FP), $16
+	JLT    done1
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	LEAQ   (R11)(R10*4), R13
+	MOVQ   rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z6
+	VPBROADCASTD 0(BX), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xc6 // VDPBF16PS Z6, Z7, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xce // VDPBF16PS Z6, Z7, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z6, Z7, Z2
+	VPBROADCASTD 0(BX)(R14*1), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xde // VDPBF16PS Z6, Z7, Z3
+	VPBROADCASTD 0(R13), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xe6 // VDPBF16PS Z6, Z7, Z4
+	VPBROADCASTD 0(R13)(R10*1), Z7
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x46; BYTE $0x48; BYTE $0x52; BYTE $0xee // VDPBF16PS Z6, Z7, Z5
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z3, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z5, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// valuesBF16PairsAVX512x5 adds rows of BF16 pairs to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesBF16PairsAVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesBF16PairsAVX512x5(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ    n+16(FP), $64
+	JLT     done4
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	VMOVUPS 128(AX), Z14
+	VMOVUPS 192(AX), Z15
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z16
+	VMOVUPS 64(AX), Z17
+	VMOVUPS 128(AX), Z18
+	VMOVUPS 192(AX), Z19
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z20
+	VMOVDQU32    64(SI), Z21
+	VMOVDQU32    128(SI), Z22
+	VMOVDQU32    192(SI), Z23
+	VPBROADCASTD 0(BX), Z24
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z20, Z24, Z0
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z21, Z24, Z1
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z22, Z24, Z2
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z23, Z24, Z3
+	VPBROADCASTD 0(BX)(R10*1), Z24
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xe4 // VDPBF16PS Z20, Z24, Z4
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xed // VDPBF16PS Z21, Z24, Z5
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xf6 // VDPBF16PS Z22, Z24, Z6
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xff // VDPBF16PS Z23, Z24, Z7
+	VPBROADCASTD 0(BX)(R10*2), Z24
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z20, Z24, Z8
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z21, Z24, Z9
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z22, Z24, Z10
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z23, Z24, Z11
+	VPBROADCASTD 0(BX)(R14*1), Z24
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xe4 // VDPBF16PS Z20, Z24, Z12
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xed // VDPBF16PS Z21, Z24, Z13
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xf6 // VDPBF16PS Z22, Z24, Z14
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xff // VDPBF16PS Z23, Z24, Z15
+	VPBROADCASTD 0(R13), Z24
+	BYTE         $0x62; BYTE $0xa2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z20, Z24, Z16
+	BYTE         $0x62; BYTE $0xa2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z21, Z24, Z17
+	BYTE         $0x62; BYTE $0xa2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z22, Z24, Z18
+	BYTE         $0x62; BYTE $0xa2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z23, Z24, Z19
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z12, 0(AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z16, 0(AX)
+	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      Z18, 128(AX)
+	VMOVUPS      Z19, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z10
+	VMOVDQU32    64(SI), Z11
+	VPBROADCASTD 0(BX), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xc2 // VDPBF16PS Z10, Z12, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xcb // VDPBF16PS Z11, Z12, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z10, Z12, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z11, Z12, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xe2 // VDPBF16PS Z10, Z12, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xeb // VDPBF16PS Z11, Z12, Z5
+	VPBROADCASTD 0(BX)(R14*1), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z10, Z12, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z11, Z12, Z7
+	VPBROADCASTD 0(R13), Z12
+	BYTE         $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xc2 // VDPBF16PS Z10, Z12, Z8
+	BYTE         $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xcb // VDPBF16PS Z11, Z12, Z9
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ    n+16(FP), $16
+	JLT     done1
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	LEAQ    (R11)(R10*4), R13
+	MOVQ    rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z5
+	VPBROADCASTD 0(BX), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xc5 // VDPBF16PS Z5, Z6, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z5, Z6, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xd5 // VDPBF16PS Z5, Z6, Z2
+	VPBROADCASTD 0(BX)(R14*1), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xdd // VDPBF16PS Z5, Z6, Z3
+	VPBROADCASTD 0(R13), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xe5 // VDPBF16PS Z5, Z6, Z4
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z3, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// scoresBF16PairsAVX512x5 sums rows of BF16 pairs to 5 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func scoresBF16PairsAVX512x5(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresBF16PairsAVX512x5(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ   n+16(FP), $64
+	JLT    done4
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	LEAQ   (R11)(R10*4), R13
+	MOVQ   rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z20
+	VMOVDQU32    64(SI), Z21
+	VMOVDQU32    128(SI), Z22
+	VMOVDQU32    192(SI), Z23
+	VPBROADCASTD 0(BX), Z24
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z20, Z24, Z0
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z21, Z24, Z1
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z22, Z24, Z2
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z23, Z24, Z3
+	VPBROADCASTD 0(BX)(R10*1), Z24
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xe4 // VDPBF16PS Z20, Z24, Z4
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xed // VDPBF16PS Z21, Z24, Z5
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xf6 // VDPBF16PS Z22, Z24, Z6
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xff // VDPBF16PS Z23, Z24, Z7
+	VPBROADCASTD 0(BX)(R10*2), Z24
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z20, Z24, Z8
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z21, Z24, Z9
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z22, Z24, Z10
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z23, Z24, Z11
+	VPBROADCASTD 0(BX)(R14*1), Z24
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xe4 // VDPBF16PS Z20, Z24, Z12
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xed // VDPBF16PS Z21, Z24, Z13
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xf6 // VDPBF16PS Z22, Z24, Z14
+	BYTE         $0x62; BYTE $0x32; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xff // VDPBF16PS Z23, Z24, Z15
+	VPBROADCASTD 0(R13), Z24
+	BYTE         $0x62; BYTE $0xa2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z20, Z24, Z16
+	BYTE         $0x62; BYTE $0xa2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z21, Z24, Z17
+	BYTE         $0x62; BYTE $0xa2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z22, Z24, Z18
+	BYTE         $0x62; BYTE $0xa2; BYTE $0x3e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z23, Z24, Z19
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z12, 0(AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z16, 0(AX)
+	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      Z18, 128(AX)
+	VMOVUPS      Z19, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ   n+16(FP), $32
+	JLT    done2
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	LEAQ   (R11)(R10*4), R13
+	MOVQ   rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z10
+	VMOVDQU32    64(SI), Z11
+	VPBROADCASTD 0(BX), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xc2 // VDPBF16PS Z10, Z12, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xcb // VDPBF16PS Z11, Z12, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z10, Z12, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z11, Z12, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xe2 // VDPBF16PS Z10, Z12, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xeb // VDPBF16PS Z11, Z12, Z5
+	VPBROADCASTD 0(BX)(R14*1), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z10, Z12, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z11, Z12, Z7
+	VPBROADCASTD 0(R13), Z12
+	BYTE         $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xc2 // VDPBF16PS Z10, Z12, Z8
+	BYTE         $0x62; BYTE $0x52; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xcb // VDPBF16PS Z11, Z12, Z9
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ   n+16(FP), $16
+	JLT    done1
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	LEAQ   (R11)(R10*4), R13
+	MOVQ   rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z5
+	VPBROADCASTD 0(BX), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xc5 // VDPBF16PS Z5, Z6, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z5, Z6, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xd5 // VDPBF16PS Z5, Z6, Z2
+	VPBROADCASTD 0(BX)(R14*1), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xdd // VDPBF16PS Z5, Z6, Z3
+	VPBROADCASTD 0(R13), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xe5 // VDPBF16PS Z5, Z6, Z4
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	ADDQ         $4, R13
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z3, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// valuesBF16PairsAVX512x4 adds rows of BF16 pairs to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesBF16PairsAVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesBF16PairsAVX512x4(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ    n+16(FP), $64
+	JLT     done4
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	VMOVUPS 128(AX), Z14
+	VMOVUPS 192(AX), Z15
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z16
+	VMOVDQU32    64(SI), Z17
+	VMOVDQU32    128(SI), Z18
+	VMOVDQU32    192(SI), Z19
+	VPBROADCASTD 0(BX), Z20
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z16, Z20, Z0
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z17, Z20, Z1
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z18, Z20, Z2
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z19, Z20, Z3
+	VPBROADCASTD 0(BX)(R10*1), Z20
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z16, Z20, Z4
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z17, Z20, Z5
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z18, Z20, Z6
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z19, Z20, Z7
+	VPBROADCASTD 0(BX)(R10*2), Z20
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z16, Z20, Z8
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z17, Z20, Z9
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z18, Z20, Z10
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z19, Z20, Z11
+	VPBROADCASTD 0(BX)(R14*1), Z20
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z16, Z20, Z12
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z17, Z20, Z13
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z18, Z20, Z14
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z19, Z20, Z15
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z12, 0(AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z8
+	VMOVDQU32    64(SI), Z9
+	VPBROADCASTD 0(BX), Z10
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z8, Z10, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z9, Z10, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z10
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xd0 // VDPBF16PS Z8, Z10, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xd9 // VDPBF16PS Z9, Z10, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z10
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z8, Z10, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z9, Z10, Z5
+	VPBROADCASTD 0(BX)(R14*1), Z10
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xf0 // VDPBF16PS Z8, Z10, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xf9 // VDPBF16PS Z9, Z10, Z7
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ    n+16(FP), $16
+	JLT     done1
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z3
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z4
+	VPBROADCASTD 0(BX), Z5
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z4, Z5, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z5
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xcc // VDPBF16PS Z4, Z5, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z5
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xd4 // VDPBF16PS Z4, Z5, Z2
+	VPBROADCASTD 0(BX)(R14*1), Z5
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xdc // VDPBF16PS Z4, Z5, Z3
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z3, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// scoresBF16PairsAVX512x4 sums rows of BF16 pairs to 4 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func scoresBF16PairsAVX512x4(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresBF16PairsAVX512x4(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ   n+16(FP), $64
+	JLT    done4
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z16
+	VMOVDQU32    64(SI), Z17
+	VMOVDQU32    128(SI), Z18
+	VMOVDQU32    192(SI), Z19
+	VPBROADCASTD 0(BX), Z20
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z16, Z20, Z0
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z17, Z20, Z1
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z18, Z20, Z2
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z19, Z20, Z3
+	VPBROADCASTD 0(BX)(R10*1), Z20
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z16, Z20, Z4
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z17, Z20, Z5
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z18, Z20, Z6
+	BYTE         $0x62; BYTE $0xb2; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z19, Z20, Z7
+	VPBROADCASTD 0(BX)(R10*2), Z20
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z16, Z20, Z8
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z17, Z20, Z9
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z18, Z20, Z10
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z19, Z20, Z11
+	VPBROADCASTD 0(BX)(R14*1), Z20
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z16, Z20, Z12
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z17, Z20, Z13
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z18, Z20, Z14
+	BYTE         $0x62; BYTE $0x32; BYTE $0x5e; BYTE $0x40; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z19, Z20, Z15
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z12, 0(AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ   n+16(FP), $32
+	JLT    done2
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z8
+	VMOVDQU32    64(SI), Z9
+	VPBROADCASTD 0(BX), Z10
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z8, Z10, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z9, Z10, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z10
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xd0 // VDPBF16PS Z8, Z10, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xd9 // VDPBF16PS Z9, Z10, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z10
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z8, Z10, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z9, Z10, Z5
+	VPBROADCASTD 0(BX)(R14*1), Z10
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xf0 // VDPBF16PS Z8, Z10, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x2e; BYTE $0x48; BYTE $0x52; BYTE $0xf9 // VDPBF16PS Z9, Z10, Z7
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z6, 0(AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ   n+16(FP), $16
+	JLT    done1
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z4
+	VPBROADCASTD 0(BX), Z5
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z4, Z5, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z5
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xcc // VDPBF16PS Z4, Z5, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z5
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xd4 // VDPBF16PS Z4, Z5, Z2
+	VPBROADCASTD 0(BX)(R14*1), Z5
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xdc // VDPBF16PS Z4, Z5, Z3
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z3, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// valuesBF16PairsAVX512x3 adds rows of BF16 pairs to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesBF16PairsAVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesBF16PairsAVX512x3(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ    n+16(FP), $64
+	JLT     done4
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z12
+	VMOVDQU32    64(SI), Z13
+	VMOVDQU32    128(SI), Z14
+	VMOVDQU32    192(SI), Z15
+	VPBROADCASTD 0(BX), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z12, Z16, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z13, Z16, Z1
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z14, Z16, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z15, Z16, Z3
+	VPBROADCASTD 0(BX)(R10*1), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xe4 // VDPBF16PS Z12, Z16, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xed // VDPBF16PS Z13, Z16, Z5
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xf6 // VDPBF16PS Z14, Z16, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xff // VDPBF16PS Z15, Z16, Z7
+	VPBROADCASTD 0(BX)(R10*2), Z16
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z12, Z16, Z8
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z13, Z16, Z9
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z14, Z16, Z10
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z15, Z16, Z11
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z6
+	VMOVDQU32    64(SI), Z7
+	VPBROADCASTD 0(BX), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xc6 // VDPBF16PS Z6, Z8, Z0
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xcf // VDPBF16PS Z7, Z8, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z6, Z8, Z2
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z7, Z8, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xe6 // VDPBF16PS Z6, Z8, Z4
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xef // VDPBF16PS Z7, Z8, Z5
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ    n+16(FP), $16
+	JLT     done1
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z3
+	VPBROADCASTD 0(BX), Z4
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xc3 // VDPBF16PS Z3, Z4, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z4
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xcb // VDPBF16PS Z3, Z4, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z4
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xd3 // VDPBF16PS Z3, Z4, Z2
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// scoresBF16PairsAVX512x3 sums rows of BF16 pairs to 3 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func scoresBF16PairsAVX512x3(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresBF16PairsAVX512x3(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ   n+16(FP), $64
+	JLT    done4
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z12
+	VMOVDQU32    64(SI), Z13
+	VMOVDQU32    128(SI), Z14
+	VMOVDQU32    192(SI), Z15
+	VPBROADCASTD 0(BX), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z12, Z16, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z13, Z16, Z1
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z14, Z16, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z15, Z16, Z3
+	VPBROADCASTD 0(BX)(R10*1), Z16
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xe4 // VDPBF16PS Z12, Z16, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xed // VDPBF16PS Z13, Z16, Z5
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xf6 // VDPBF16PS Z14, Z16, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xff // VDPBF16PS Z15, Z16, Z7
+	VPBROADCASTD 0(BX)(R10*2), Z16
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z12, Z16, Z8
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z13, Z16, Z9
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z14, Z16, Z10
+	BYTE         $0x62; BYTE $0x52; BYTE $0x7e; BYTE $0x40; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z15, Z16, Z11
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z8, 0(AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ   n+16(FP), $32
+	JLT    done2
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z6
+	VMOVDQU32    64(SI), Z7
+	VPBROADCASTD 0(BX), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xc6 // VDPBF16PS Z6, Z8, Z0
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xcf // VDPBF16PS Z7, Z8, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z6, Z8, Z2
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z7, Z8, Z3
+	VPBROADCASTD 0(BX)(R10*2), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xe6 // VDPBF16PS Z6, Z8, Z4
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xef // VDPBF16PS Z7, Z8, Z5
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ   n+16(FP), $16
+	JLT    done1
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z3
+	VPBROADCASTD 0(BX), Z4
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xc3 // VDPBF16PS Z3, Z4, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z4
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xcb // VDPBF16PS Z3, Z4, Z1
+	VPBROADCASTD 0(BX)(R10*2), Z4
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xd3 // VDPBF16PS Z3, Z4, Z2
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// valuesBF16PairsAVX512x2 adds rows of BF16 pairs to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesBF16PairsAVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesBF16PairsAVX512x2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ    n+16(FP), $64
+	JLT     done4
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z8
+	VMOVDQU32    64(SI), Z9
+	VMOVDQU32    128(SI), Z10
+	VMOVDQU32    192(SI), Z11
+	VPBROADCASTD 0(BX), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z8, Z12, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z9, Z12, Z1
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z10, Z12, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z11, Z12, Z3
+	VPBROADCASTD 0(BX)(R10*1), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z8, Z12, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z9, Z12, Z5
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z10, Z12, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z11, Z12, Z7
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z4
+	VMOVDQU32    64(SI), Z5
+	VPBROADCASTD 0(BX), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z4, Z6, Z0
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z5, Z6, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xd4 // VDPBF16PS Z4, Z6, Z2
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xdd // VDPBF16PS Z5, Z6, Z3
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ    n+16(FP), $16
+	JLT     done1
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	ADDQ    R12, AX
+	VMOVUPS 0(AX), Z1
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z2
+	VPBROADCASTD 0(BX), Z3
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x66; BYTE $0x48; BYTE $0x52; BYTE $0xc2 // VDPBF16PS Z2, Z3, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z3
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x66; BYTE $0x48; BYTE $0x52; BYTE $0xca // VDPBF16PS Z2, Z3, Z1
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// scoresBF16PairsAVX512x2 sums rows of BF16 pairs to 2 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func scoresBF16PairsAVX512x2(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresBF16PairsAVX512x2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ   n+16(FP), $64
+	JLT    done4
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z8
+	VMOVDQU32    64(SI), Z9
+	VMOVDQU32    128(SI), Z10
+	VMOVDQU32    192(SI), Z11
+	VPBROADCASTD 0(BX), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xc0 // VDPBF16PS Z8, Z12, Z0
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xc9 // VDPBF16PS Z9, Z12, Z1
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xd2 // VDPBF16PS Z10, Z12, Z2
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xdb // VDPBF16PS Z11, Z12, Z3
+	VPBROADCASTD 0(BX)(R10*1), Z12
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xe0 // VDPBF16PS Z8, Z12, Z4
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xe9 // VDPBF16PS Z9, Z12, Z5
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xf2 // VDPBF16PS Z10, Z12, Z6
+	BYTE         $0x62; BYTE $0xd2; BYTE $0x1e; BYTE $0x48; BYTE $0x52; BYTE $0xfb // VDPBF16PS Z11, Z12, Z7
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z4, 0(AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ   n+16(FP), $32
+	JLT    done2
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z4
+	VMOVDQU32    64(SI), Z5
+	VPBROADCASTD 0(BX), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z4, Z6, Z0
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z5, Z6, Z1
+	VPBROADCASTD 0(BX)(R10*1), Z6
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xd4 // VDPBF16PS Z4, Z6, Z2
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x4e; BYTE $0x48; BYTE $0x52; BYTE $0xdd // VDPBF16PS Z5, Z6, Z3
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z2, 0(AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ   n+16(FP), $16
+	JLT    done1
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z2
+	VPBROADCASTD 0(BX), Z3
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x66; BYTE $0x48; BYTE $0x52; BYTE $0xc2 // VDPBF16PS Z2, Z3, Z0
+	VPBROADCASTD 0(BX)(R10*1), Z3
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x66; BYTE $0x48; BYTE $0x52; BYTE $0xca // VDPBF16PS Z2, Z3, Z1
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         R12, AX
+	VMOVUPS      Z1, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// valuesBF16PairsAVX512x1 adds rows of BF16 pairs to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func valuesBF16PairsAVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·valuesBF16PairsAVX512x1(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ    n+16(FP), $64
+	JLT     done4
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z4
+	VMOVDQU32    64(SI), Z5
+	VMOVDQU32    128(SI), Z6
+	VMOVDQU32    192(SI), Z7
+	VPBROADCASTD 0(BX), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z4, Z8, Z0
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z5, Z8, Z1
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z6, Z8, Z2
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z7, Z8, Z3
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ    n+16(FP), $32
+	JLT     done2
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z2
+	VMOVDQU32    64(SI), Z3
+	VPBROADCASTD 0(BX), Z4
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xc2 // VDPBF16PS Z2, Z4, Z0
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xcb // VDPBF16PS Z3, Z4, Z1
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ    n+16(FP), $16
+	JLT     done1
+	MOVQ    DI, AX
+	VMOVUPS 0(AX), Z0
+	MOVQ    R9, SI
+	MOVQ    R11, BX
+	MOVQ    rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z1
+	VPBROADCASTD 0(BX), Z2
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x6e; BYTE $0x48; BYTE $0x52; BYTE $0xc1 // VDPBF16PS Z1, Z2, Z0
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
+
+// scoresBF16PairsAVX512x1 sums rows of BF16 pairs to 1 results, each times its factors in p. n is a multiple of the vector; strides count bytes.
+//
+// func scoresBF16PairsAVX512x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+TEXT ·scoresBF16PairsAVX512x1(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R12
+	MOVQ ahead+64(FP), DX
+	MOVQ w+24(FP), R9
+	MOVQ stride+40(FP), R8
+	MOVQ p+48(FP), R11
+	MOVQ pStride+56(FP), R10
+	LEAQ (R10)(R10*2), R14
+
+strip4:
+	CMPQ   n+16(FP), $64
+	JLT    done4
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row4:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	PREFETCHT1   128(SI)(DX*1)
+	PREFETCHT1   192(SI)(DX*1)
+	VMOVDQU32    0(SI), Z4
+	VMOVDQU32    64(SI), Z5
+	VMOVDQU32    128(SI), Z6
+	VMOVDQU32    192(SI), Z7
+	VPBROADCASTD 0(BX), Z8
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xc4 // VDPBF16PS Z4, Z8, Z0
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xcd // VDPBF16PS Z5, Z8, Z1
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xd6 // VDPBF16PS Z6, Z8, Z2
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x3e; BYTE $0x48; BYTE $0x52; BYTE $0xdf // VDPBF16PS Z7, Z8, Z3
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row4
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         $256, DI
+	ADDQ         $256, R9
+	SUBQ         $64, n+16(FP)
+	JMP          strip4
+
+done4:
+strip2:
+	CMPQ   n+16(FP), $32
+	JLT    done2
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row2:
+	PREFETCHT1   0(SI)(DX*1)
+	PREFETCHT1   64(SI)(DX*1)
+	VMOVDQU32    0(SI), Z2
+	VMOVDQU32    64(SI), Z3
+	VPBROADCASTD 0(BX), Z4
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xc2 // VDPBF16PS Z2, Z4, Z0
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x5e; BYTE $0x48; BYTE $0x52; BYTE $0xcb // VDPBF16PS Z3, Z4, Z1
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row2
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         $128, DI
+	ADDQ         $128, R9
+	SUBQ         $32, n+16(FP)
+	JMP          strip2
+
+done2:
+strip1:
+	CMPQ   n+16(FP), $16
+	JLT    done1
+	VXORPS Z0, Z0, Z0
+	MOVQ   R9, SI
+	MOVQ   R11, BX
+	MOVQ   rows+32(FP), CX
+
+row1:
+	PREFETCHT1   0(SI)(DX*1)
+	VMOVDQU32    0(SI), Z1
+	VPBROADCASTD 0(BX), Z2
+	BYTE         $0x62; BYTE $0xf2; BYTE $0x6e; BYTE $0x48; BYTE $0x52; BYTE $0xc1 // VDPBF16PS Z1, Z2, Z0
+	ADDQ         R8, SI
+	ADDQ         $4, BX
+	DECQ         CX
+	JNZ          row1
+	MOVQ         DI, AX
+	VMOVUPS      Z0, 0(AX)
+	ADDQ         $64, DI
+	ADDQ         $64, R9
+	SUBQ         $16, n+16(FP)
+	JMP          strip1
+
+done1:
+	VZEROUPPER
+	RET
