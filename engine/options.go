@@ -91,7 +91,7 @@ type ModelOptions struct {
 	Slots         int        // sequences decoded together; 0 means DefaultSlots
 	Queue         int        // requests that may wait; 0 means DefaultQueue
 	Batch         int        // rows of one step; 0 means DefaultBatch
-	CacheType     quant.Type // KV cache: F16, F32 or Q8_0, on the CPU also Q4_0, on GPUs BF16 or F8_E4M3; 0 means DefaultCacheType
+	CacheType     quant.Type // KV cache: F16, BF16, F32 or Q8_0, on the CPU also Q4_0, on GPUs F8_E4M3; 0 means DefaultCacheType
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
 	Speculation   string     // where drafts of what comes next are from: one of Speculations; "" means SpeculationDraft with a Draft, else DefaultSpeculation
 	Draft         string     // with SpeculationDraft: the name or file of a smaller model with the same vocabulary

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"quern/engine/graph"
 	"quern/kernels"
@@ -73,7 +74,7 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.kv.KeysByDimension()
+		k.kv.Arrange()
 		if size > math.MaxInt-k.kv.Size()-align {
 			return nil, fmt.Errorf("cpu: a KV cache of %d layers and %d blocks", len(s.Layers), s.Blocks)
 		}
@@ -116,7 +117,13 @@ func (c *cache) CopyState(dst, src int32) {
 
 // Numerics implements graph.Portable: each level has kernels of its own, and lays keys out as
 // they read them.
-func (c *cache) Numerics() string { return runtime.GOARCH + " " + kernels.Level() }
+func (c *cache) Numerics() string {
+	n := runtime.GOARCH + " " + kernels.Level()
+	if slices.ContainsFunc(c.kept, func(k kept) bool { return k.kv.InPairs() }) {
+		n += " in pairs"
+	}
+	return n
+}
 
 // blocks calls f for every layer of a pool: with the bytes of block b there, and with those of
 // data, a whole block, that go with them.

@@ -9,17 +9,18 @@ import (
 	"quern/kernels/vec"
 )
 
-// KeysByDimension stores the keys of a block as (headDim, BlockSize), where the level
+// Arrange stores the keys of a block as (headDim, BlockSize), where the level
 // in force has kernels for that, instead of (BlockSize, headDim). One dimension of all
 // tokens is then a vector: scores are sums of vectors, nothing is added across lanes,
 // and a loaded vector serves all queries of the head. Q8_0 has, for every 32 dimensions,
 // the BlockSize scales and then int8 of (8, BlockSize, 4), four dimensions of a token
-// together; Q4_0 the scales and (4, BlockSize, 4) bytes, of eight. Latents stay as they are, since their values are read token by token. It must be
+// together; Q4_0 the scales and (4, BlockSize, 4) bytes, of eight. A cache of BF16 is stored in
+// pairs, its values too; see attend_pairs.go. Latents stay as they are, since their values are read token by token. It must be
 // called before the first Put.
-func (kv *KV) KeysByDimension() {
+func (kv *KV) Arrange() {
 	t := attendTilesOf(kv.Type)
 	kv.byDim = !kv.latent() && len(t.scores) > 0 && kv.BlockSize%t.lanes == 0
-	if kv.quantised() && kv.HeadDim > maxQ8Dim {
+	if kv.quantised() && kv.HeadDim > maxQ8Dim || kv.Type == quant.BF16 && !kv.pairsFit() {
 		kv.byDim = false
 	}
 }
@@ -38,7 +39,7 @@ func (kv *KV) moveKey(keys, row []byte, slot int, back bool) {
 	switch kv.Type {
 	case quant.F16:
 		move2(keys[2*slot:], 2*size, row, back)
-	case quant.F32:
+	case quant.F32, quant.BF16: // of BF16 two dimensions are together
 		move4(keys[4*slot:], 4*size, row, back)
 	case quant.Q8_0, quant.Q4_0:
 		bytes := kv.Type.Layout().Bytes
@@ -89,7 +90,7 @@ func (kv *KV) keyRows(keys []byte) []byte {
 func (kv *KV) scoreBlock(s *Scratch, out []float32, keys []byte, skip, tokens int, next []byte) {
 	t := attendTilesOf(kv.Type)
 	size, dim := kv.BlockSize, kv.HeadDim
-	if !kv.byDim || len(t.scores) == 0 || size%t.lanes != 0 {
+	if !kv.byDim || len(t.scores) == 0 || size%t.lanes != 0 || kv.InPairs() && !kv.takesPairs() {
 		vec.Prefetch(next[:len(next)/2])
 		dot.RowsCached(kv.Type, out[skip:], s.span, kv.keyRows(keys)[skip*kv.token:], tokens, dim, s.act, s.actStride, s.rows)
 		vec.Prefetch(next[len(next)/2:])
@@ -99,6 +100,9 @@ func (kv *KV) scoreBlock(s *Scratch, out []float32, keys []byte, skip, tokens in
 		panic(fmt.Sprintf("attention: scores of %d rows of %d and %d keys in %d bytes into %d floats, stride %d", s.rows, dim, size, len(keys), len(out), s.span))
 	}
 	rows := dim / kv.Type.Layout().Block
+	if kv.InPairs() {
+		rows = dim / 2
+	}
 	q := unsafe.Slice((*float32)(unsafe.Pointer(&s.act[0])), len(s.act)/4)
 	sumTiles(t.scores, out, s.span, size, keys, rows, len(keys)/rows, q, s.actStride/4, s.rows, distance(keys, next))
 }
@@ -118,7 +122,7 @@ func (kv *KV) Scores(dst, q []float32, layer, head int, table []int32) {
 	}
 	for t := 0; t < len(dst); t += size {
 		keys, out := kv.keys(layer, table[t/size], head), dst[t:min(t+size, len(dst))]
-		if kv.byDim && !kv.quantised() {
+		if kv.byDim && !kv.quantised() && !kv.InPairs() {
 			clear(out)
 			dot.AddRows(kv.Type, out, keys, len(keys)/dim, q)
 			continue

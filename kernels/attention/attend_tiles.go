@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"quern/kernels/dot"
+	"quern/kernels/quant"
 	"quern/kernels/vec"
 )
 
@@ -39,13 +40,31 @@ func sumTiles(tiles []sumTile, dst []float32, dstStride, n int, w []byte, rows, 
 	}
 }
 
-// sumValues adds tokens values, at values, to rows of dst, valueDim floats each,
-// times their factors in p, pStride floats for each row. It prefetches next, if not
-// nil, which is as long as values and lies in the same allocation.
-func (kv *KV) sumValues(dst []float32, values []byte, tokens int, p []float32, pStride, rows int, next []byte) {
+// sumValues adds the values of tokens from up to to of a block to rows of the partition, from
+// row first on, times their weights: that of the block's token 0 is at place at of a span. It
+// prefetches next, if not nil, which is as long as values and lies in the same allocation.
+func (kv *KV) sumValues(s *Scratch, first, rows int, values []byte, at, from, to int, next []byte) {
+	switch {
+	case kv.takesPairs():
+		kv.sumPairs(s, first, rows, values, at, from, to, next)
+		return
+	case kv.InPairs():
+		values, next = kv.valueRows(values, from, to), nil
+	default:
+		values = values[from*kv.token:]
+		if next != nil {
+			next = next[from*kv.token:]
+		}
+	}
+	kv.sumRows(s.partition.out[first*kv.ValueDim:], values, to-from, s.scores[first*s.span+at+from:], s.span, rows, next)
+}
+
+// sumRows adds tokens values, at values, to rows of dst, valueDim floats each,
+// times their factors in p, pStride floats for each row, and prefetches next.
+func (kv *KV) sumRows(dst []float32, values []byte, tokens int, p []float32, pStride, rows int, next []byte) {
 	dim := kv.ValueDim
 	t := attendTilesOf(kv.Type)
-	if len(t.values) == 0 || dim%t.lanes != 0 {
+	if len(t.values) == 0 || dim%t.lanes != 0 || kv.Type == quant.BF16 { // tiles of BF16 take pairs
 		vec.Prefetch(next[:len(next)/2])
 		dot.AddRowsTo(kv.Type, dst, dim, dim, values, tokens, kv.token, p, pStride, rows)
 		vec.Prefetch(next[len(next)/2:])

@@ -8,6 +8,9 @@ import (
 )
 
 func attendTilesOf(t quant.Type) *attendTiles {
+	if t == quant.BF16 && !isa.VectorsOfBF16() {
+		t = quant.Invalid
+	}
 	return &attendTileLevels[isa.Current()][t]
 }
 
@@ -52,6 +55,17 @@ var attendTileLevels = [...][quant.Q8_0 + 1]attendTiles{
 			lanes:  32,
 			values: []sumTile{valuesQ40AVX512x1, valuesQ40AVX512x2, valuesQ40AVX512x3, valuesQ40AVX512x4, valuesQ40AVX512x5, valuesQ40AVX512x6, valuesQ40AVX512x7, valuesQ40AVX512x8},
 			scores: []sumTile{scoresQ40AVX512x1, scoresQ40AVX512x2, scoresQ40AVX512x3, scoresQ40AVX512x4},
+		},
+		quant.BF16: { // of pairs
+			lanes: 16,
+			values: []sumTile{
+				valuesBF16PairsAVX512x1, valuesBF16PairsAVX512x2, valuesBF16PairsAVX512x3, valuesBF16PairsAVX512x4,
+				valuesBF16PairsAVX512x5, valuesBF16PairsAVX512x6, valuesBF16PairsAVX512x7, valuesBF16PairsAVX512x8,
+			},
+			scores: []sumTile{
+				scoresBF16PairsAVX512x1, scoresBF16PairsAVX512x2, scoresBF16PairsAVX512x3, scoresBF16PairsAVX512x4,
+				scoresBF16PairsAVX512x5, scoresBF16PairsAVX512x6, scoresBF16PairsAVX512x7, scoresBF16PairsAVX512x8,
+			},
 		},
 	},
 }

@@ -16,7 +16,7 @@ import (
 func TestSumValues(t *testing.T) {
 	isatest.Each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 1))
-		for _, typ := range []quant.Type{quant.F32, quant.F16, quant.Q8_0, quant.Q4_0} {
+		for _, typ := range []quant.Type{quant.F32, quant.F16, quant.BF16, quant.Q8_0, quant.Q4_0} {
 			for _, dim := range []int{8, 32, 40, 64, 96, 128} {
 				kv, err := NewKV(typ, 1, 1, 16, 1, dim)
 				if err != nil {
@@ -36,10 +36,10 @@ func TestSumValues(t *testing.T) {
 						dst := kerneltest.Guarded(rows+1, dim)
 						before := kerneltest.Floats(r, rows*dim)
 						copy(dst, before)
-						kv.sumValues(dst, kv.values(0, 0, 0), tokens, p, stride, rows, nil)
+						kv.sumRows(dst, kv.values(0, 0, 0), tokens, p, stride, rows, nil)
 						for b := range rows {
 							alone := append([]float32(nil), before[b*dim:(b+1)*dim]...)
-							kv.sumValues(alone, kv.values(0, 0, 0), tokens, p[b*stride:], stride, 1, nil)
+							kv.sumRows(alone, kv.values(0, 0, 0), tokens, p[b*stride:], stride, 1, nil)
 							for d, f := range alone {
 								if got := dst[b*dim+d]; math.Float32bits(got) != math.Float32bits(f) {
 									t.Fatalf("%v dim %d, %d tokens, row %d of %d [%d] = %g, alone %g", typ, dim, tokens, b, rows, d, got, f)

@@ -14,15 +14,15 @@ import (
 //
 // Data is (layers, blocks, 2, kvHeads, BlockSize, headDim): for each block the
 // keys of every head, then the values. The tokens of one head are contiguous, so that a
-// head's scores over a block are one small matrix product. KeysByDimension swaps the
+// head's scores over a block are one small matrix product. Arrange swaps the
 // last two dimensions of keys. A cache of latents has no values of its own; see NewLatents.
 type KV struct {
-	Type                           quant.Type // F32, F16, Q8_0 or Q4_0
+	Type                           quant.Type // F32, F16, BF16, Q8_0 or Q4_0
 	Layers, Blocks, BlockSize      int
 	KVHeads, HeadDim, ValueDim     int
 	Data                           []byte
 	token, head, block, layerBytes int  // strides in bytes
-	byDim                          bool // see KeysByDimension
+	byDim                          bool // see Arrange
 }
 
 // spanTokens is the number of tokens whose scores are computed before their values are
@@ -59,8 +59,8 @@ func NewLatents(t quant.Type, layers, blocks, blockSize, keyDim, valueDim int) (
 }
 
 func newKV(t quant.Type, layers, blocks, blockSize, kvHeads, headDim, valueDim int) (*KV, error) {
-	if t != quant.F32 && t != quant.F16 && t != quant.Q8_0 && t != quant.Q4_0 {
-		return nil, fmt.Errorf("a KV cache of %v is not supported; use F16, F32, Q8_0 or Q4_0", t)
+	if t != quant.F32 && t != quant.F16 && t != quant.BF16 && t != quant.Q8_0 && t != quant.Q4_0 {
+		return nil, fmt.Errorf("a KV cache of %v is not supported; use F16, BF16, F32, Q8_0 or Q4_0", t)
 	}
 	token, ok := t.Size(headDim)
 	if !ok {
@@ -124,6 +124,10 @@ func (kv *KV) Put(layer int, block int32, slot int, k, v []float32) {
 	for h := range kv.KVHeads {
 		at := h * kv.HeadDim
 		keys, value := kv.keys(layer, block, h), kv.values(layer, block, h)[slot*kv.token:(slot+1)*kv.token]
+		if kv.InPairs() {
+			kv.putPairs(keys, kv.values(layer, block, h), slot, k[at:at+kv.HeadDim], v[at:at+kv.HeadDim])
+			continue
+		}
 		if kv.byDim { // the key is encoded in the value's place first
 			l.Encode(value, k[at:at+kv.HeadDim])
 			kv.moveKey(keys, value, slot, false)

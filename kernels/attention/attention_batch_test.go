@@ -22,7 +22,7 @@ func TestBatchAttention(t *testing.T) {
 		for _, c := range []struct {
 			typ   quant.Type
 			byDim bool
-		}{{quant.F16, false}, {quant.F16, true}, {quant.F32, false}, {quant.F32, true}, {quant.Q8_0, false}, {quant.Q8_0, true}, {quant.Q4_0, false}, {quant.Q4_0, true}} {
+		}{{quant.F16, false}, {quant.F16, true}, {quant.BF16, false}, {quant.BF16, true}, {quant.F32, false}, {quant.F32, true}, {quant.Q8_0, false}, {quant.Q8_0, true}, {quant.Q4_0, false}, {quant.Q4_0, true}} {
 			typ := c.typ
 			r := rand.New(rand.NewPCG(6, 1))
 			kv, err := NewKV(typ, layers, blocks, size, kvHeads, dim)
@@ -198,6 +198,8 @@ func BenchmarkBatchAttention(b *testing.B) {
 	}{
 		{quant.F16, 1, decode, 64, []int{1, 4, 7, 8}},
 		{quant.F16, 1, decode, 128, []int{1, 4, 7, 8}},
+		{quant.BF16, 1, decode, 64, []int{1, 4, 7, 8}},
+		{quant.BF16, 1, decode, 128, []int{1, 4, 7, 8}},
 		{quant.F32, 1, decode, 64, []int{1, 4, 8}},
 		{quant.Q8_0, 1, decode, 64, []int{1, 4, 8}},
 		{quant.Q8_0, 1, decode, 128, []int{1, 4, 8}},
@@ -205,6 +207,10 @@ func BenchmarkBatchAttention(b *testing.B) {
 		{quant.Q4_0, 1, decode, 128, []int{1, 4, 8}},
 		{quant.F16, 512, 512, 64, []int{1, 8}},
 		{quant.F16, 64, 8192, 64, []int{8}},
+		{quant.BF16, 64, 8192, 64, []int{8}},
+		{quant.Q8_0, 64, 8192, 64, []int{8}},
+		{quant.F16, 64, 8192, 128, []int{4}},
+		{quant.BF16, 64, 8192, 128, []int{4}},
 	} {
 		for _, group := range s.groups {
 			for _, workers := range []int{1, 2} {
@@ -229,7 +235,7 @@ func benchmarkAttention(b *testing.B, typ quant.Type, rows, tokens, dim, group, 
 	if err != nil {
 		b.Fatal(err)
 	}
-	kv.KeysByDimension()
+	kv.Arrange()
 	kv.Data = make([]byte, kv.Size())
 	k, v := kerneltest.Floats(r, kvHeads*dim), kerneltest.Floats(r, kvHeads*dim)
 	for l := range layers {
@@ -276,7 +282,7 @@ func BenchmarkSlopes(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	kv.KeysByDimension()
+	kv.Arrange()
 	kv.Data = make([]byte, kv.Size())
 	table := make([]int32, n/size)
 	var queries []Query

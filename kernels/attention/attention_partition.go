@@ -16,7 +16,10 @@ type Scratch struct {
 	reach            []reach
 	at               []int     // places of the tokens themselves
 	q                []float32 // (rows, headDim)
-	quantized        []byte
+	quantized        []byte    // queries as the kernels want them
+	pairs            []float32 // weights as bf16, two in one: (rows, span/2)
+	half             []byte    // two tokens' values of which one counts
+	weight           [1]float32
 	act              []byte // q, or quantized
 	actStride        int
 	scores           []float32 // (rows, span)
@@ -46,12 +49,14 @@ func newScratch(kv *KV, group, most int) *Scratch {
 		group: group, most: most, span: kv.span(),
 		reach:     make([]reach, most),
 		at:        make([]int, most),
-		q:         make([]float32, rows*kv.HeadDim),
+		q:         make([]float32, rows*kv.HeadDim, rows*kv.HeadDim+31),
 		scores:    make([]float32, rows*kv.span()),
 		partition: newSoftmax(rows, kv.ValueDim), total: newSoftmax(rows, kv.ValueDim),
 	}
-	if with := kv.Type.Layout().With; with != quant.F32 {
-		s.quantized = make([]byte, rows*quant.ActBytes(with, kv.HeadDim))
+	s.quantized = make([]byte, kv.queryBytes(rows))
+	if kv.takesPairs() {
+		s.pairs = make([]float32, rows*s.span/2)
+		s.half = make([]byte, 2*kv.token)
 	}
 	return s
 }
@@ -59,11 +64,18 @@ func newScratch(kv *KV, group, most int) *Scratch {
 // Fits reports whether s serves kv and group.
 func (s *Scratch) Fits(kv *KV, group int) bool {
 	rows := group * s.most
-	quantized := 0
-	if with := kv.Type.Layout().With; with != quant.F32 {
-		quantized = rows * quant.ActBytes(with, kv.HeadDim)
+	return s.group == group && len(s.q) == rows*kv.HeadDim && len(s.total.out) == rows*kv.ValueDim && s.span == kv.span() && len(s.quantized) == kv.queryBytes(rows)
+}
+
+// queryBytes is what rows of queries take that are not multiplied as float32.
+func (kv *KV) queryBytes(rows int) int {
+	switch with := kv.Type.Layout().With; {
+	case with != quant.F32:
+		return rows * quant.ActBytes(with, kv.HeadDim)
+	case kv.takesPairs():
+		return 2 * ((rows*kv.HeadDim + 31) / 32 * 32)
 	}
-	return s.group == group && len(s.q) == rows*kv.HeadDim && len(s.total.out) == rows*kv.ValueDim && s.span == kv.span() && len(s.quantized) == quantized
+	return 0
 }
 
 // begin makes s ready for the queries of that many tokens, which the caller
@@ -76,6 +88,9 @@ func (s *Scratch) scaleQueries(kv *KV, scale float32) {
 	q, with := s.q[:s.rows*kv.HeadDim], kv.Type.Layout().With
 	vec.Scale(q, q, scale)
 	s.act, s.actStride = quant.Floats(q), 4*kv.HeadDim
+	if kv.takesPairs() {
+		s.roundQueries(kv.HeadDim)
+	}
 	if with != quant.F32 {
 		s.act, s.actStride = s.quantized, quant.ActBytes(with, kv.HeadDim)
 		quant.Quantize(s.act, with, q, kv.HeadDim)
@@ -161,6 +176,9 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 				s.slope(p, i, r.first, &o)
 			}
 			softmaxBlock(p, s.partition.out[i*dim:(i+1)*dim], &s.partition.top[i], &s.partition.sum[i], largest(p))
+			if kv.takesPairs() {
+				s.roundWeights(i, r.first-base, r.end-base)
+			}
 		}
 	}
 	if both.first >= both.end {
@@ -175,14 +193,15 @@ func (kv *KV) attendSpan(s *Scratch, layer, head int, table []int32, lo, hi, bas
 		// Tokens before those that every query reaches, those themselves, tokens after.
 		c0 := min(max(both.first, b*size), (b+1)*size)
 		c1 := min(max(both.end, c0), (b+1)*size)
-		kv.addValues(s, values, b*size, b*size, c0, base, lo, hi)
-		if c0 < c1 {
-			if next != nil {
-				next = next[(c0-b*size)*kv.token:]
-			}
-			kv.sumValues(s.partition.out, values[(c0-b*size)*kv.token:], c1-c0, s.scores[c0-base:], s.span, s.rows, next)
+		if kv.InPairs() { // whole pairs
+			c0 = (c0 + 1) / 2 * 2
+			c1 = max(c0, c1/2*2)
 		}
-		kv.addValues(s, values, b*size, c1, (b+1)*size, base, lo, hi)
+		kv.addValues(s, values, b, b*size, c0, base, lo, hi)
+		if c0 < c1 {
+			kv.sumValues(s, 0, s.rows, values, b*size-base, c0-b*size, c1-b*size, next)
+		}
+		kv.addValues(s, values, b, c1, (b+1)*size, base, lo, hi)
 	}
 }
 
@@ -224,18 +243,18 @@ func slopeRamps(slopes []float32, far int) [][]float32 {
 	return ramps
 }
 
-// addValues adds the tokens from t0 up to t1 that a query reaches, for each
-// query by itself. values begins with token start.
-func (kv *KV) addValues(s *Scratch, values []byte, start, t0, t1, base, lo, hi int) {
+// addValues adds the tokens from t0 up to t1 of block b that a query reaches, for each
+// query by itself.
+func (kv *KV) addValues(s *Scratch, values []byte, b, t0, t1, base, lo, hi int) {
 	if t0 >= t1 {
 		return
 	}
-	dim := kv.ValueDim
+	start := b * kv.BlockSize
 	for i := range s.rows {
 		r := s.reach[i/s.group]
 		from, to := max(r.first, lo, t0), min(r.end, hi, t1)
 		if from < to {
-			kv.sumValues(s.partition.out[i*dim:(i+1)*dim], values[(from-start)*kv.token:], to-from, s.scores[i*s.span+from-base:i*s.span+to-base], s.span, 1, nil)
+			kv.sumValues(s, i, 1, values, start-base, from-start, to-start, nil)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestAttend(t *testing.T) {
 			typ   quant.Type
 			dim   int
 			bound float64 // float32 rounding, plus int8 queries for Q8_0
-		}{{quant.F32, 24, 1e-5}, {quant.F32, 64, 1e-5}, {quant.F16, 64, 1e-5}, {quant.F16, 80, 1e-5}, {quant.Q8_0, 64, 4e-2}, {quant.Q4_0, 64, 4e-2}} {
+		}{{quant.F32, 24, 1e-5}, {quant.F32, 64, 1e-5}, {quant.F16, 64, 1e-5}, {quant.F16, 80, 1e-5}, {quant.BF16, 64, 1e-5}, {quant.Q8_0, 64, 4e-2}, {quant.Q4_0, 64, 4e-2}} {
 			const layers, blocks, size, kvHeads, group = 2, 9, 8, 2, 3
 			r := rand.New(rand.NewPCG(1, 5))
 			kv, err := NewKV(tt.typ, layers, blocks, size, kvHeads, tt.dim)

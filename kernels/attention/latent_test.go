@@ -29,7 +29,7 @@ func TestLatents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kv.KeysByDimension()
+			kv.Arrange()
 			if 2*kv.Size() != whole.Size() {
 				t.Errorf("%v: %d bytes, and %d with values", typ, kv.Size(), whole.Size())
 			}
@@ -84,7 +84,7 @@ func TestLatentsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kv.KeysByDimension()
+	kv.Arrange()
 	if got, want := kv.Size(), 4*layers*blocks*size*keyDim; got != want {
 		t.Fatalf("a cache of %d bytes, want %d: one key a token and layer", got, want)
 	}
@@ -133,7 +133,7 @@ func BenchmarkLatents(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				kv.KeysByDimension()
+				kv.Arrange()
 				kv.Data = make([]byte, kv.Size())
 				r := rand.New(rand.NewPCG(6, 5))
 				table := make([]int32, blocks)

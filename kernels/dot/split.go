@@ -104,6 +104,17 @@ func (s *Split) Fill(i int, x []byte, xStride int) {
 	fillSplit(data[4*k*rows:], x[4*k:], xStride, rows, min(span, s.n-k))
 }
 
+// RoundBF16 writes x to dst as bf16, ties to even; len(x) is a multiple of 32. Numbers below
+// 2⁻¹²⁶ become zero. It is for CPUs whose vectors are of bf16; see isa.VectorsOfBF16.
+func RoundBF16(dst []byte, x []float32) {
+	if len(x)%splitStep != 0 || len(dst) < 2*len(x) {
+		panic(fmt.Sprintf("dot: %d floats rounded into %d bytes", len(x), len(dst)))
+	}
+	if len(x) > 0 {
+		roundSplit(dst, quant.Floats(x), 4*len(x), 1, len(x)/splitStep)
+	}
+}
+
 // SplitRows is Rows with activations that are also split. Where those of Rows
 // are added as float32, here each number is a sum of bf16 pieces, and pieces are
 // multiplied exactly. Of two pieces, F16 weights are two without an error, BF16 weights one,

@@ -12,6 +12,9 @@ func RoundFloats(on bool) (undo func()) {
 	return func() { rounding.Store(was) }
 }
 
+// VectorsOfBF16 reports whether vectors multiply bf16 numbers at the level in force.
+func VectorsOfBF16() bool { return hasBF16 && Current() >= AVX512 }
+
 // Rounds reports whether vectors multiply bf16 numbers, which RoundFloats allowed and this CPU
 // can. At AMX tiles do, more of them at a time.
 func Rounds() bool { return rounding.Load() && hasBF16 && InForce() == AVX512 }
