@@ -123,7 +123,7 @@ func table() []row {
 		{key: "models[].queue", section: Models, unit: "requests", help: "requests that may wait; others get 503", def: engine.DefaultQueue},
 		{key: "models[].batch", section: Models, unit: "rows", help: "rows of one step", def: engine.DefaultBatch},
 		{key: "models[].cache_type", flag: "cache-type", section: Models, commands: "serve batch run bench", one: []string{"f16", "f32", "q8_0", "q4_0", "bf16", "fp8"},
-			help: "number `type` of the KV cache, q4_0 on CPUs only, bf16 and fp8 on GPUs only", def: strings.ToLower(engine.DefaultCacheType.String())},
+			help: "number `type` of the KV cache, q4_0 on CPUs only, fp8 on GPUs only; long prompts are read faster with bf16 where the processor has AVX512_BF16", def: strings.ToLower(engine.DefaultCacheType.String())},
 		{key: "models[].cache_memory", section: Models, help: "of the KV cache",
 			unset: "context × slots, at most a quarter of memory_limit", example: "2GiB"},
 		{key: "models[].speculation", flag: "speculation", section: Models, commands: "serve run", one: engine.Speculations, def: engine.DefaultSpeculation,
