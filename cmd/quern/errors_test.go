@@ -59,7 +59,7 @@ func TestErrors(t *testing.T) {
 		{"run-onnx none.onnx", 1, "none.onnx: no such file or directory"},
 		{"run-onnx secret.txt", 1, "malformed model file: secret.txt is no ONNX model"},
 		{"run secret.txt hi", 1, `model "secret": malformed model file: secret.txt is a text file, not a model`},
-		{"run --cache-type bf16 hi", 1, `model "quern-tiny" cannot be loaded: a KV cache of BF16 is not supported; use F16, F32, Q8_0 or Q4_0`},
+		{"run --cache-type fp8 hi", 1, `model "quern-tiny" cannot be loaded: a KV cache of F8_E4M3 is not supported; use F16, BF16, F32, Q8_0 or Q4_0`},
 		{"run --gpu-layers 3 hi", 2, "--gpu-layers has no effect: models run on the CPU"},
 		{"run --models dir tiny.gguf hi", 2, "--models has no effect: tiny.gguf is a model of its own"},
 		{"run --config secret.txt hi", 2, "…"},
