@@ -27,12 +27,13 @@ import (
 )
 
 type options struct {
-	Threads int  `json:"threads"`
-	PP      int  `json:"pp"`
-	TG      int  `json:"tg"`
-	Batch   int  `json:"batch"`
-	Depth   int  `json:"depth"`
-	Rounds  bool `json:"round_floats,omitempty"`
+	Threads int    `json:"threads"`
+	PP      int    `json:"pp"`
+	TG      int    `json:"tg"`
+	Batch   int    `json:"batch"`
+	Depth   int    `json:"depth"`
+	Rounds  bool   `json:"round_floats,omitempty"`
+	Cache   string `json:"cache_type,omitempty"`
 	files   []string
 	benches []tool // llama-bench of other programs
 	node    bool
@@ -64,6 +65,7 @@ func main() {
 	flag.IntVar(&o.TG, "tg", 128, "reply tokens")
 	flag.IntVar(&o.Batch, "batch", 1, "sequences decoded together")
 	flag.IntVar(&o.Depth, "depth", 0, "tokens that stand before those measured")
+	flag.StringVar(&o.Cache, "cache-type", "", "number type of the KV caches of quern and of -llama-bench, f16 if empty; without -node")
 	flag.BoolVar(&o.Rounds, "round-floats", false, "quern rounds floats, as the peers do")
 	flag.IntVar(&o.by, "runs", 5, "runs of each program")
 	flag.StringVar(&o.out, "out", filepath.Join("bench", "results"), "folder for the results; empty writes none")

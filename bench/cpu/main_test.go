@@ -147,3 +147,25 @@ func TestMeasure(t *testing.T) {
 		})
 	}
 }
+
+// The line of the depth that was asked for counts, of those llama-sweep-bench prints.
+func TestSweep(t *testing.T) {
+	const table = `main: n_kv_max = 1536
+|    PP |     TG |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |
+|-------|--------|--------|----------|----------|----------|----------|
+|   512 |     32 |      0 |   12.968 |   157.92 |   14.222 |    36.00 |
+|   512 |     32 |    512 |   17.092 |   119.82 |   19.613 |    26.11 |
+`
+	if m, err := readSweep([]byte(table), 512); err != nil || m.Prompt != 119.82 || m.Generate != 26.11 {
+		t.Errorf("behind 512: %+v, %v", m, err)
+	}
+	for name, text := range map[string]string{"absent": table, "no number": strings.ReplaceAll(table, "119.82", "fast")} {
+		depth := 512
+		if name == "absent" {
+			depth = 1024
+		}
+		if m, err := readSweep([]byte(text), depth); err == nil {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+}

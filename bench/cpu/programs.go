@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,6 +67,14 @@ func (c *comparison) programs(ctx context.Context, binary, file string) ([]*prog
 		"--batch", strconv.Itoa(c.Batch), "--depth", strconv.Itoa(c.Depth), "--reps", "1",
 	}
 	ours := []string{binary, "bench", file, "--json"}
+	var caches []string // of a peer
+	if c.Cache != "" {
+		if c.node {
+			return nil, errors.New("node-llama-cpp has caches of f16: leave out -cache-type, or say -node=false")
+		}
+		ours = append(ours, "--cache-type", c.Cache)
+		caches = []string{"-ctk", c.Cache, "-ctv", c.Cache}
+	}
 	if c.Rounds {
 		ours = append(ours, "--round-floats")
 	}
@@ -75,15 +84,23 @@ func (c *comparison) programs(ctx context.Context, binary, file string) ([]*prog
 		out = append(out, &program{Name: "node-llama-cpp", args: append([]string{"node", script, file}, counts...), read: readOurs})
 	}
 	for _, t := range c.benches {
-		if c.Batch != 1 || c.Depth != 0 {
-			return nil, fmt.Errorf("%s: llama-bench decodes one sequence from an empty context; leave it out with -batch and -depth", t.name)
+		if c.Batch != 1 {
+			return nil, fmt.Errorf("%s: llama-bench decodes one sequence; leave it out with -batch", t.name)
+		}
+		if c.Depth > 0 {
+			p, err := c.sweep(t, file, caches)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, p)
+			continue
 		}
 		modes, err := modesOf(ctx, t)
 		if err != nil {
 			return nil, err
 		}
 		for _, mode := range modes {
-			args := append([]string{t.path, "-m", file, "-t", strconv.Itoa(c.Threads), "-p", strconv.Itoa(c.PP), "-n", strconv.Itoa(c.TG), "-r", "1", "-o", "json"}, mode...)
+			args := append([]string{t.path, "-m", file, "-t", strconv.Itoa(c.Threads), "-p", strconv.Itoa(c.PP), "-n", strconv.Itoa(c.TG), "-r", "1", "-o", "json"}, slices.Concat(caches, mode)...)
 			out = append(out, &program{Name: t.name, Mode: strings.Join(mode, " "), args: args, read: readLlamaBench})
 		}
 	}
@@ -131,6 +148,39 @@ func readLlamaBench(out []byte) (m measurement, err error) {
 		}
 	}
 	return m, nil
+}
+
+// sweep is a program's llama-sweep-bench, beside its llama-bench. It measures prompt and reply
+// behind every whole number of prompts, and so behind c.Depth tokens last.
+func (c *comparison) sweep(t tool, file string, caches []string) (*program, error) {
+	if c.Depth%c.PP != 0 {
+		return nil, fmt.Errorf("%s: -depth %d is no multiple of -pp %d", t.name, c.Depth, c.PP)
+	}
+	number := strconv.Itoa
+	mode := []string{"-fa", "on"}
+	args := append([]string{
+		filepath.Join(filepath.Dir(t.path), "llama-sweep-bench"), "-m", file, "-t", number(c.Threads), "-c", number(c.Depth + c.PP + c.TG),
+		"-b", number(c.PP), "-ub", number(c.PP), "-n", number(c.TG),
+	}, slices.Concat(caches, mode)...)
+	return &program{Name: t.name, Mode: strings.Join(mode, " "), args: args, read: func(out []byte) (measurement, error) { return readSweep(out, c.Depth) }}, nil
+}
+
+// readSweep reads the table of llama-sweep-bench: a line
+//
+//	| prompt | reply | tokens before | s | tokens/s of the prompt | s | of the reply |
+//
+// for every depth, of which that of depth counts.
+func readSweep(out []byte, depth int) (m measurement, err error) {
+	for line := range strings.Lines(string(out)) {
+		cells := strings.Split(strings.ReplaceAll(line, " ", ""), "|")
+		if len(cells) == 9 && cells[3] == strconv.Itoa(depth) {
+			var e1, e2 error
+			m.Prompt, e1 = strconv.ParseFloat(cells[5], 64)
+			m.Generate, e2 = strconv.ParseFloat(cells[7], 64)
+			return m, errors.Join(e1, e2)
+		}
+	}
+	return m, fmt.Errorf("no line for %d tokens", depth)
 }
 
 // latest tells how fast each program was just now.

@@ -69,8 +69,8 @@ func readResults(dir string) (_ []result, err error) {
 
 // A subject is what one row of the summary is of.
 type subject struct {
-	model, level string
-	options      [5]int
+	model, level, cache string
+	options             [5]int
 }
 
 // summary is the table of the newest measurement of every model, and what quern loses.
@@ -84,7 +84,7 @@ func summary(results []result) string {
 	for i := range results {
 		for k := range results[i].Models {
 			c := &results[i].Models[k]
-			s := subject{c.Model, c.Programs[0].Runs[0].CPULevel, [...]int{c.Threads, c.PP, c.TG, c.Batch, c.Depth}}
+			s := subject{c.Model, c.Programs[0].Runs[0].CPULevel, c.Cache, [...]int{c.Threads, c.PP, c.TG, c.Batch, c.Depth}}
 			if _, ok := rows[s]; !ok {
 				order = append(order, s)
 			}
@@ -136,6 +136,9 @@ func (c *comparison) title() string {
 	}
 	if c.Depth > 0 {
 		out += fmt.Sprintf(", behind %d tokens", c.Depth)
+	}
+	if c.Cache != "" {
+		out += ", cache of " + c.Cache
 	}
 	if level := c.Programs[0].Runs[0].CPULevel; level == "avx2" || level == "generic" {
 		out += ", at " + level

@@ -128,7 +128,11 @@ func (r *result) render() string {
 		b.WriteString(h.Others.Stamp() + "  \n")
 	}
 	for _, c := range r.Models {
-		fmt.Fprintf(&b, "\n%s, %d threads, median of %d runs, interleaved; quern at %s.\n\n|", c.Model, c.Threads, len(c.Programs[0].Runs), c.Programs[0].Runs[0].CPULevel)
+		caches := ""
+		if c.Cache != "" {
+			caches = ", caches of " + c.Cache
+		}
+		fmt.Fprintf(&b, "\n%s, %d threads, median of %d runs, interleaved; quern at %s%s.\n\n|", c.Model, c.Threads, len(c.Programs[0].Runs), c.Programs[0].Runs[0].CPULevel, caches)
 		for _, p := range c.Programs {
 			fmt.Fprintf(&b, " | %s", p.title())
 		}
