@@ -2,15 +2,15 @@
 
 #include "textflag.h"
 
-// vendor writes the name that leaf 0 of CPUID gives.
+// cpuid gives the registers that CPUID writes for a leaf, of its first part.
 //
-// func vendor(v *[12]byte)
-TEXT ·vendor(SB), NOSPLIT, $0-8
-	XORL AX, AX
+// func cpuid(leaf uint32) (a, b, c, d uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
 	XORL CX, CX
 	CPUID
-	MOVQ v+0(FP), DI
-	MOVL BX, (DI)
-	MOVL DX, 4(DI)
-	MOVL CX, 8(DI)
+	MOVL AX, a+8(FP)
+	MOVL BX, b+12(FP)
+	MOVL CX, c+16(FP)
+	MOVL DX, d+20(FP)
 	RET
