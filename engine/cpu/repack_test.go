@@ -91,8 +91,20 @@ func TestRepack(t *testing.T) {
 	if !slices.Equal(results(t, first), want) {
 		t.Error("results differ from those in file order")
 	}
+	var in *arena // one mapping, so that huge pages cover it
+	for _, k := range b.copies.of {
+		if in == nil {
+			in = k.in
+		}
+		if k.in != in || in.matrices != 2 {
+			t.Errorf("copies of one Exec in several arenas, or in one of %d matrices; want one of 2", in.matrices)
+		}
+	}
 	if err := first.Close(); err != nil || len(b.copies.of) != 1 {
 		t.Errorf("after the first was closed: %d copies, %v; want that of the second", len(b.copies.of), err)
+	}
+	if in.matrices != 1 {
+		t.Errorf("after the first was closed: an arena of %d matrices, want 1", in.matrices)
 	}
 	results(t, second)
 	if err := second.Close(); err != nil || len(b.copies.of) != 0 {
