@@ -46,9 +46,13 @@ type Op interface {
 
 // The ops. Inputs named in the comments are in order.
 type (
-	// Embed reads one row of Weight (vocab, width) per token.
+	// Embed reads one row of Weight (vocab, width) per token. With Short, tokens behind the
+	// last row are zeros; otherwise there must be none.
 	// Inputs: tokens (rows). Result: (rows, width).
-	Embed struct{ Weight *weights.Tensor }
+	Embed struct {
+		Weight *weights.Tensor
+		Short  bool
+	}
 
 	// Take selects rows. Inputs: x (rows, width), wanted row numbers (want).
 	// Result: (want, width).
