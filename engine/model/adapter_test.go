@@ -137,7 +137,7 @@ func TestAdaptersMade(t *testing.T) {
 
 // unchanged reports whether a matrix belongs to what adapters do not change.
 func unchanged(name string) bool {
-	for _, s := range []string{"kv_b", "conv", "k_b.", "v_b.", "rope_freqs", "rope_factors", "A_log", "ssm_a", "ssm_norm", "ssm_d", "position_emb", "token_type", "position_embd", "visual", "mtp", "wpe", "attn_q_norm", "attn_k_norm", "blk.0.time_mix_v1", "blk.0.time_mix_v2"} {
+	for _, s := range []string{"kv_b", "conv", "k_b.", "v_b.", "rope_freqs", "rope_factors", "A_log", "ssm_a", "ssm_norm", "ssm_d", "position_emb", "token_type", "position_embd", "visual", "mtp", "wpe", "attn_q_norm", "attn_k_norm", "blk.0.time_mix_v1", "altup_proj", "altup_unemb", "correct_coef", "correction_coefs", "blk.0.time_mix_v2"} {
 		if strings.Contains(name, s) {
 			return true
 		}

@@ -24,6 +24,7 @@ type base struct {
 	slides  []bool // layers with a sliding window; nil for none
 	reader  reader // of the architecture's other keys
 	tensors tensors
+	spares  map[string]bool // matrices of the file that nothing is multiplied with
 }
 
 // newBase reads the configuration and the weights outside the layers.
@@ -58,6 +59,15 @@ func newBase(set *file, encoder bool) (*base, error) {
 	divide, _ := set.Tensor("rope_freqs.weight")
 	m.rope.Freqs, m.rope.Magnitude, err = c.Rope.frequencies(divide)
 	return m, err
+}
+
+// spare notes a tensor that files have and the pass does not read.
+func (m *base) spare(name string) {
+	if m.spares == nil {
+		m.spares = make(map[string]bool)
+	}
+	m.spares[name] = true
+	m.set.Tensor(name)
 }
 
 func (m *base) Config() *Config { return &m.c }

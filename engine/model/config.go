@@ -288,8 +288,8 @@ func ggufConfig(set *file) (Config, error) {
 	switch {
 	case hybridArchs[c.Arch] != nil, c.Arch == "rwkv7":
 		r.layers(&c, blocks)
-	case c.Arch == "gemma4":
-		r.gemma4Sizes(&c, blocks)
+	case c.Arch == "gemma4", c.Arch == "gemma3n":
+		r.unlikeSizes(&c, blocks)
 	default:
 		c.FF = r.perLayer("feed_forward_length", maxWidth, blocks, 1)
 		c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)

@@ -119,6 +119,8 @@ var hfFamilies = sync.OnceValue(func() map[string]hfFamily {
 		"bailing_moe":    {arch: "bailingmoe", choose: bailingArch, others: []string{"bailingmoe2"}, eps: "rms_norm_eps", names: bailingNames, more: bailingConfig, change: (*translation).changeBailing, reads: routedReads},
 		"bailing_moe_v2": {arch: "bailingmoe2", choose: bailingArch, eps: "rms_norm_eps", names: bailingNames, more: bailingConfig, change: (*translation).changeBailing, reads: routedReads},
 
+		"gemma3n":             {arch: "gemma3n", eps: "rms_norm_eps", names: gemma3nNames, more: gemma3nConfig, change: (*translation).changeGemma3n, reads: gemma3nReads, defaults: gemma3nDefaults},
+		"gemma3n_text":        {arch: "gemma3n", eps: "rms_norm_eps", names: gemma3nNames, more: gemma3nConfig, change: (*translation).changeGemma3n, reads: gemma3nReads, defaults: gemma3nDefaults},
 		"gemma4":              {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
 		"gemma4_text":         {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
 		"gemma4_unified":      {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
@@ -391,7 +393,7 @@ func gemma(full int64) func(*hfConfig, func(string, any)) {
 		if q, ok := number(c.m["query_pre_attn_scalar"]); ok && q > 0 {
 			put("attention.scale", 1/math.Sqrt(q))
 		}
-		if full == 6 {
+		if full != 2 {
 			local := c.m["rope_local_base_freq"]
 			if r, ok := c.rope["sliding_attention"].(map[string]any); ok && r["rope_theta"] != nil {
 				local = r["rope_theta"]

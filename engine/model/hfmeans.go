@@ -144,6 +144,8 @@ var hfOnly = sync.OnceValue(func() map[string]map[string][]any {
 		"bailing_moe":    {"hidden_act": silu, "norm_softmax": {false}, "use_rmsnorm": {true}},
 		"bailing_moe_v2": {"hidden_act": silu, "norm_softmax": {false}, "use_rmsnorm": {true}, "use_qk_norm": {true}},
 
+		"gemma3n":             gemma3nOnly,
+		"gemma3n_text":        gemma3nOnly,
 		"gemma4":              gemma4Only,
 		"gemma4_text":         gemma4Only,
 		"gemma4_unified":      gemma4Only,

@@ -89,6 +89,12 @@ var hfGlobal = map[string]string{
 	"embed_tokens_per_layer":           "per_layer_token_embd",
 	"per_layer_model_projection":       "per_layer_model_proj",
 	"per_layer_projection_norm":        "per_layer_proj_norm",
+	"altup_projections.0":              "altup_proj/0",
+	"altup_projections.1":              "altup_proj/1",
+	"altup_projections.2":              "altup_proj/2",
+	"altup_unembed_projections.0":      "altup_unembd_proj/0",
+	"altup_unembed_projections.1":      "altup_unembd_proj/1",
+	"altup_unembed_projections.2":      "altup_unembd_proj/2",
 	"embeddings.tok_embeddings":        "token_embd",
 	"embeddings.norm":                  "token_embd_norm",
 	"final_norm":                       "output_norm",
@@ -214,6 +220,10 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 	if to, ok := hfGlobal[rest]; ok {
 		if to == "output" && tr.c.flag("tie_word_embeddings") {
 			return "", expert, nil // a copy of the embedding
+		}
+		if all, place, ok := strings.Cut(to, "/"); ok {
+			to = all
+			expert, _ = strconv.Atoi(place)
 		}
 		return to + "." + kind, expert, nil
 	}
