@@ -255,9 +255,11 @@ const (
 	SquaredReLU
 	// Tanh is that of x. No gate uses it.
 	Tanh
+	// ReLU is max(x, 0). No gate uses it.
+	ReLU
 )
 
-var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu", Tanh: "tanh"}
+var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu", Tanh: "tanh", ReLU: "relu"}
 
 func (a Act) String() string {
 	if int(a) < len(actNames) {
@@ -268,11 +270,13 @@ func (a Act) String() string {
 
 // alone reports whether a needs no gate.
 func (a Act) alone() bool {
-	return a == GELU || a == GELUTanh || a == SquaredReLU || a == Sigmoid || a == Tanh
+	return a == GELU || a == GELUTanh || a == SquaredReLU || a == Sigmoid || a == Tanh || a == ReLU
 }
 
 // gates reports whether a may be a gate.
-func (a Act) gates() bool { return int(a) < len(actNames) && a != SquaredReLU && a != Tanh }
+func (a Act) gates() bool {
+	return int(a) < len(actNames) && a != SquaredReLU && a != Tanh && a != ReLU
+}
 
 func (o Embed) Out(in ...Shape) (Shape, error) {
 	if o.Weight == nil || len(o.Weight.Shape) != 2 {

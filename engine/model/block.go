@@ -250,6 +250,7 @@ type attention struct {
 	turned       bool            // these norms come behind the rotation
 	layerNorm    bool            // they are LayerNorm
 	clamp        float32         // all three are kept within ±clamp; 0 for no limit
+	gate         linear          // its sigmoid multiplies what comes out; nil for none
 	temper       graph.Temper    // of queries; its Period is 0 for none
 }
 
@@ -303,7 +304,11 @@ func (a *attention) of(b *graph.Builder, h graph.Value, rope *graph.Rope, eps fl
 	if a.temper.Period > 0 {
 		q = b.Temper(q, b.Positions(), a.temper)
 	}
-	return b.Attention(q, k, v, o)
+	y := b.Attention(q, k, v, o)
+	if a.gate.w != nil {
+		y = b.Gate(a.gate.of(b, h), y, graph.Sigmoid)
+	}
+	return y
 }
 
 // An mlp is a feed-forward block; one without a gate has only up and down.

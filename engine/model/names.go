@@ -105,6 +105,8 @@ var hfGlobal = map[string]string{
 	"embed_out":                        "output",
 	"output":                           "output",
 	"final_layer_norm":                 "output_norm",
+	"word_embeddings_layernorm":        "token_embd_norm",
+	"embed_positions":                  "position_embd",
 	"dense_2.linear":                   "dense_2",
 	"dense_3.linear":                   "dense_3",
 }
@@ -228,7 +230,7 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		return to + "." + kind, expert, nil
 	}
 	unknown := fmt.Errorf("%w: tensor %.100q is none that quern knows in a model of type %s", ErrUnsupported, hf, tr.c.kind)
-	for _, p := range []string{"layers.", "h.", "encoder.layer.", "encoder.layers."} {
+	for _, p := range []string{"layers.", "h.", "blocks.", "encoder.layer.", "encoder.layers."} {
 		tail, ok := strings.CutPrefix(rest, p)
 		if !ok {
 			continue
