@@ -31,6 +31,10 @@ var ops = index(
 	on((*exec).softCap),
 	on((*exec).clamp),
 	on((*exec).xielu),
+	on((*exec).blend),
+	on((*exec).matchRMS),
+	on((*exec).sparsify),
+	on((*exec).times),
 	on((*exec).activate),
 	on((*exec).gate),
 	on((*exec).weigh),
@@ -173,6 +177,10 @@ func (e *exec) embed(op graph.Embed, s graph.Step) error {
 		}
 		for r := r0; r < r1; r++ {
 			id := int(ids[r])
+			if op.Short && id >= w.Shape[0] {
+				clear(dst[r*width : (r+1)*width])
+				continue
+			}
 			if id >= interleaved {
 				decode(dst[r*width:(r+1)*width], w.Data[id*row:(id+1)*row])
 				continue

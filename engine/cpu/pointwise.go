@@ -84,6 +84,8 @@ func activation(a graph.Act) (func(dst, x, up []float32), error) {
 		return vec.SigmoidGate, nil
 	case graph.Product:
 		return vec.Multiply, nil
+	case graph.ReLU:
+		return vec.ReLU, nil
 	case graph.SquaredReLU:
 		return vec.SquaredReLU, nil
 	}

@@ -81,6 +81,12 @@ func grouped(w *weights.Tensor) (group, groups int) {
 }
 
 var embedOp = row[graph.Embed]{
+	check: func(o graph.Embed) error {
+		if o.Short {
+			return errors.New("cuda: no kernel for embeddings with fewer rows than there are tokens")
+		}
+		return nil
+	},
 	weights: func(o graph.Embed) []weightKey { return keys(matrix(o.Weight)) },
 	lower: func(o graph.Embed, l lowering) {
 		w, typ := l.matrix(o.Weight)

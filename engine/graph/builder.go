@@ -174,9 +174,17 @@ func (b *Builder) Fail(err error) {
 
 func (b *Builder) Embed(tokens Value, w *weights.Tensor) Value {
 	if c := b.changes.Embed[w]; c != nil {
-		return b.apply(AdaptedEmbed{Embed{w}, c}, tokens)
+		return b.apply(AdaptedEmbed{Embed{Weight: w}, c}, tokens)
 	}
-	return b.apply(Embed{w}, tokens)
+	return b.apply(Embed{Weight: w}, tokens)
+}
+
+// EmbedSome is Embed for tokens up to vocab, of which the last may have no row: theirs are zeros.
+func (b *Builder) EmbedSome(tokens Value, w *weights.Tensor, vocab int) Value {
+	if w == nil || len(w.Shape) != 2 || w.Shape[0] >= vocab {
+		return b.Embed(tokens, w)
+	}
+	return b.apply(Embed{w, true}, tokens)
 }
 
 func (b *Builder) Take(x, rows Value) Value { return b.apply(Take{}, x, rows) }

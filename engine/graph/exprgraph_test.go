@@ -103,10 +103,10 @@ func TestRecordersAgreeOnRandomRecordings(t *testing.T) {
 func randomOp(r *rand.Rand) Op {
 	cross := CrossAttention{Layer: r.IntN(4), Heads: 2, HeadDim: 4, Tokens: 3}
 	list := []Op{
-		Embed{matrix("e", 9, 8)}, Take{}, RMSNorm{matrix("n", 8), 1}, LayerNorm{matrix("n", 8), nil, 1},
+		Embed{Weight: matrix("e", 9, 8)}, Embed{matrix("e", 9, 8), true}, Take{}, RMSNorm{matrix("n", 8), 1}, LayerNorm{matrix("n", 8), nil, 1},
 		Linear{matrix("w", 8, 8), nil}, Linear{matrix("w", 6, 8), nil}, Linear{matrix("w", 8, 6), nil}, Linear{matrix("w", 1, 8), nil},
-		AdaptedEmbed{Embed{matrix("e", 9, 8)}, []Change{{A: matrix("a", 9, 2), B: matrix("b", 2, 8)}}}, AdaptedLinear{Linear{matrix("w", 6, 8), nil}, []Change{{A: matrix("a", 2, 8), B: matrix("b", 2, 6)}}},
-		Bias{matrix("v", 8)}, Add{}, Scale{2}, SoftCap{2}, SoftCap{}, Clamp{2}, Clamp{}, XIELU{Beta: 1}, XIELU{Beta: float32(math.NaN())}, Activate{GELU}, Gate{SiLU}, Weigh{}, Temper{1, 2, 0}, Temper{},
+		AdaptedEmbed{Embed{Weight: matrix("e", 9, 8)}, []Change{{A: matrix("a", 9, 2), B: matrix("b", 2, 8)}}}, AdaptedLinear{Linear{matrix("w", 6, 8), nil}, []Change{{A: matrix("a", 2, 8), B: matrix("b", 2, 6)}}},
+		Bias{matrix("v", 8)}, Add{}, Scale{2}, SoftCap{2}, SoftCap{}, Clamp{2}, Clamp{}, Blend{1}, Blend{2}, MatchRMS{}, Sparsify{1}, Times{matrix("v", 8)}, XIELU{Beta: 1}, XIELU{Beta: float32(math.NaN())}, Activate{GELU}, Gate{SiLU}, Weigh{}, Temper{1, 2, 0}, Temper{},
 		HeadLinear{matrix("hw", 2, 3, 4)}, HeadLinear{matrix("hw", 2, 4, 4)}, HeadCut{2, 1, 3}, HeadCut{2, 0, 4}, HeadCut{}, HeadJoin{2}, HeadJoin{},
 		ShortConv{Weight: matrix("sc", 8, 3)}, ShortConv{}, Mamba2{A: matrix("a", 2), D: matrix("a", 2), DtBias: matrix("a", 2), Head: 1, Groups: 1, State: 3}, Mamba2{},
 		Mamba1{A: matrix("a", 8, 8), D: matrix("d", 8)}, Mamba1{}, DeltaNet{A: matrix("a", 8), DtBias: matrix("a", 8), Heads: 8, KeyHeads: 1, Key: 0, Value: 1}, DeltaNet{},
@@ -170,7 +170,7 @@ func TestTypesAgree(t *testing.T) {
 		}
 	}
 	// One by its rows or wanted rows for every op that takes both, else one.
-	if fits != 32+25 {
+	if fits != 36+29 {
 		t.Errorf("%d combinations fit", fits)
 	}
 }
@@ -303,6 +303,23 @@ func reference(op Op, dst []float32, in [][]float32) error {
 		vec.Clamp(dst, in[0], op.Limit)
 	case XIELU:
 		vec.XIELU(dst, in[0], op.Positive, op.Negative, op.Beta, op.Epsilon)
+	case Blend:
+		rows := len(dst) / 8
+		for r := range rows {
+			vec.Blend(dst[r*8:(r+1)*8], in[0][r*8:(r+1)*8], in[1][r*8:(r+1)*8], in[2][r*4:(r+1)*4], 8/op.Streams)
+		}
+	case MatchRMS:
+		for r := 0; r < len(dst); r += 8 {
+			vec.MatchRMS(dst[r:r+8], in[0][r:r+8], in[1][r:r+8], op.Eps)
+		}
+	case Sparsify:
+		for r := 0; r < len(dst); r += 8 {
+			vec.Sparsify(dst[r:r+8], in[0][r:r+8], op.Deviations)
+		}
+	case Times:
+		for r := 0; r < len(dst); r += 8 {
+			vec.Mul(dst[r:r+8], in[0][r:r+8], vector(op.Vector))
+		}
 	case Activate:
 		vec.GELU(dst, in[0], nil)
 	case Gate:

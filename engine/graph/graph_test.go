@@ -51,6 +51,8 @@ func record(b *Builder, attention bool) Value {
 		x = b.Add(x, b.XIELU(b.Scale(b.Clamp(b.SoftCap(b.Add(moe, shared), 3), 2), 0.5), XIELU{Positive: 1, Negative: 1, Beta: 0.5}))
 	}
 	x = b.Add(x, x)
+	x = b.Sparsify(b.MatchRMS(b.Blend(x, x, b.Linear(x, matrix("blend", 4, hidden), nil), 2), x, 1e-5), 0.5)
+	x = b.Times(x, matrix("times", hidden))
 	if attention {
 		// What adapters change.
 		lookup, o, ups := matrix("embed2", vocab, hidden), matrix("o2", hidden, hidden), matrix("ups2", 2, hidden, hidden)

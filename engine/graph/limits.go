@@ -57,6 +57,9 @@ func (p *Program) Limits() Limits {
 		}
 		l.Adapters = max(l.Adapters, adapters(s.Op))
 		embed := func(o Embed) {
+			if o.Short {
+				return
+			}
 			if p.Values[s.In[0]].Input == inPositions {
 				below(&l.places, o.Weight.Shape[0])
 			} else {

@@ -46,9 +46,13 @@ type Op interface {
 
 // The ops. Inputs named in the comments are in order.
 type (
-	// Embed reads one row of Weight (vocab, width) per token.
+	// Embed reads one row of Weight (vocab, width) per token. With Short, tokens behind the
+	// last row are zeros; otherwise there must be none.
 	// Inputs: tokens (rows). Result: (rows, width).
-	Embed struct{ Weight *weights.Tensor }
+	Embed struct {
+		Weight *weights.Tensor
+		Short  bool
+	}
 
 	// Take selects rows. Inputs: x (rows, width), wanted row numbers (want).
 	// Result: (want, width).
@@ -251,9 +255,11 @@ const (
 	SquaredReLU
 	// Tanh is that of x. No gate uses it.
 	Tanh
+	// ReLU is max(x, 0). No gate uses it.
+	ReLU
 )
 
-var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu", Tanh: "tanh"}
+var actNames = [...]string{SiLU: "silu", GELU: "gelu", GELUTanh: "gelu-tanh", SwiGLUClamped: "swiglu-clamped", Sigmoid: "sigmoid", Product: "product", SquaredReLU: "squared-relu", Tanh: "tanh", ReLU: "relu"}
 
 func (a Act) String() string {
 	if int(a) < len(actNames) {
@@ -264,11 +270,13 @@ func (a Act) String() string {
 
 // alone reports whether a needs no gate.
 func (a Act) alone() bool {
-	return a == GELU || a == GELUTanh || a == SquaredReLU || a == Sigmoid || a == Tanh
+	return a == GELU || a == GELUTanh || a == SquaredReLU || a == Sigmoid || a == Tanh || a == ReLU
 }
 
 // gates reports whether a may be a gate.
-func (a Act) gates() bool { return int(a) < len(actNames) && a != SquaredReLU && a != Tanh }
+func (a Act) gates() bool {
+	return int(a) < len(actNames) && a != SquaredReLU && a != Tanh && a != ReLU
+}
 
 func (o Embed) Out(in ...Shape) (Shape, error) {
 	if o.Weight == nil || len(o.Weight.Shape) != 2 {

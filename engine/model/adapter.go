@@ -68,6 +68,9 @@ func ReadAdapter(m LM, of, file *weights.Set, scale float64) (*Adapter, error) {
 	}
 	x := &Adapter{linear: make(map[*weights.Tensor]graph.Change), embed: make(map[*weights.Tensor]graph.Change)}
 	for _, c := range list {
+		if b.spares[c.to] {
+			continue
+		}
 		if c.scale *= scale; math.IsNaN(c.scale) || math.Abs(c.scale) > math.MaxFloat32 {
 			return nil, fmt.Errorf("%w: %s is multiplied by %g", ErrFormat, c.name, c.scale)
 		}
@@ -127,7 +130,9 @@ func sitesOf(m LM, b *base) (*sites, error) {
 	for _, step := range p.Steps {
 		switch o := step.Op.(type) {
 		case graph.Embed:
-			s.embed[o.Weight.Name] = o.Weight
+			if !o.Short {
+				s.embed[o.Weight.Name] = o.Weight
+			}
 		case graph.Experts:
 			s.experts(o)
 		case graph.Linear:

@@ -137,7 +137,7 @@ func TestAdaptersMade(t *testing.T) {
 
 // unchanged reports whether a matrix belongs to what adapters do not change.
 func unchanged(name string) bool {
-	for _, s := range []string{"kv_b", "conv", "k_b.", "v_b.", "rope_freqs", "rope_factors", "A_log", "ssm_a", "ssm_norm", "ssm_d", "position_emb", "token_type", "position_embd", "visual", "mtp", "wpe", "attn_q_norm", "attn_k_norm", "blk.0.time_mix_v1", "blk.0.time_mix_v2"} {
+	for _, s := range []string{"kv_b", "conv", "k_b.", "v_b.", "rope_freqs", "rope_factors", "A_log", "ssm_a", "ssm_norm", "ssm_d", "position_emb", "token_type", "position_embd", "visual", "mtp", "wpe", "attn_q_norm", "attn_k_norm", "self_attn.q_norm", "self_attn.k_norm", "embed_positions", "blk.0.time_mix_v1", "altup_proj", "altup_unemb", "correct_coef", "correction_coefs", "blk.0.time_mix_v2"} {
 		if strings.Contains(name, s) {
 			return true
 		}
@@ -545,5 +545,53 @@ func TestAdapterParameters(t *testing.T) {
 	}
 	if d := apart(got, adapt(t, base, nil, tokens, nil)[0]); d < 0.01 {
 		t.Errorf("the adapter changes next to nothing: %.2g", d)
+	}
+}
+
+// Latent attention absorbs kv_b into queries and results, by matrices of each head that have no
+// changes: adapters of them are refused by name, of either kind of file and under either name.
+func TestLatentsAreNotAdapted(t *testing.T) {
+	at := filepath.Join("testdata", "made", "deepseek-v2-lite")
+	half := func(name string, shape ...int) *weights.Tensor {
+		n := 1
+		for _, d := range shape {
+			n *= d
+		}
+		return f32Tensor(name, make([]float32, n), shape...)
+	}
+	made := func(source weights.Source, a, b *weights.Tensor) *weights.Set {
+		s := &weights.Set{Source: source}
+		for k, v := range map[string]weights.Value{
+			"general.type": "adapter", "general.architecture": "deepseek2", "adapter.type": "lora", "adapter.lora.alpha": 2.0,
+		} {
+			s.Meta.Set(k, v)
+		}
+		if source == weights.SafeTensors {
+			s = &weights.Set{Source: source}
+			s.Meta.Set("hf.adapter_config", `{"peft_type":"LORA","r":2,"lora_alpha":2}`)
+		}
+		for _, w := range []*weights.Tensor{a, b} {
+			if err := s.Add(w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	}
+	const peft = "base_model.model.model.layers.0.self_attn.kv_b_proj"
+	whole := made(weights.SafeTensors, half(peft+".lora_A.weight", 2, 32), half(peft+".lora_B.weight", 64, 2))
+	for _, base := range []*weights.Set{open(t, filepath.Join(at, "model.gguf")), openHF(t, filepath.Join(at, "hf"), "")} {
+		m := openModel(t, base)
+		for _, tt := range []struct {
+			want string
+			file *weights.Set
+		}{
+			{"self_attn.kv_b_proj", whole},
+			{"blk.0.attn_k_b.weight", made(weights.GGUF, half("blk.0.attn_k_b.weight.lora_a", 2, 2, 16), half("blk.0.attn_k_b.weight.lora_b", 2, 32, 2))},
+			{"blk.0.attn_v_b.weight", made(weights.GGUF, half("blk.0.attn_v_b.weight.lora_a", 2, 2, 32), half("blk.0.attn_v_b.weight.lora_b", 2, 16, 2))},
+		} {
+			if _, err := model.ReadAdapter(m, base, tt.file, 1); !errors.Is(err, model.ErrUnsupported) || !strings.Contains(err.Error(), tt.want+", which is no matrix that rows are multiplied with") {
+				t.Errorf("%s: %v, want it refused by name", tt.want, err)
+			}
+		}
 	}
 }

@@ -24,6 +24,7 @@ type base struct {
 	slides  []bool // layers with a sliding window; nil for none
 	reader  reader // of the architecture's other keys
 	tensors tensors
+	spares  map[string]bool // matrices of the file that nothing is multiplied with
 }
 
 // newBase reads the configuration and the weights outside the layers.
@@ -58,6 +59,15 @@ func newBase(set *file, encoder bool) (*base, error) {
 	divide, _ := set.Tensor("rope_freqs.weight")
 	m.rope.Freqs, m.rope.Magnitude, err = c.Rope.frequencies(divide)
 	return m, err
+}
+
+// spare notes a tensor that files have and the pass does not read.
+func (m *base) spare(name string) {
+	if m.spares == nil {
+		m.spares = make(map[string]bool)
+	}
+	m.spares[name] = true
+	m.set.Tensor(name)
 }
 
 func (m *base) Config() *Config { return &m.c }
@@ -240,6 +250,7 @@ type attention struct {
 	turned       bool            // these norms come behind the rotation
 	layerNorm    bool            // they are LayerNorm
 	clamp        float32         // all three are kept within ±clamp; 0 for no limit
+	gate         linear          // its sigmoid multiplies what comes out; nil for none
 	temper       graph.Temper    // of queries; its Period is 0 for none
 }
 
@@ -293,7 +304,11 @@ func (a *attention) of(b *graph.Builder, h graph.Value, rope *graph.Rope, eps fl
 	if a.temper.Period > 0 {
 		q = b.Temper(q, b.Positions(), a.temper)
 	}
-	return b.Attention(q, k, v, o)
+	y := b.Attention(q, k, v, o)
+	if a.gate.w != nil {
+		y = b.Gate(a.gate.of(b, h), y, graph.Sigmoid)
+	}
+	return y
 }
 
 // An mlp is a feed-forward block; one without a gate has only up and down.

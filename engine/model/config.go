@@ -288,8 +288,8 @@ func ggufConfig(set *file) (Config, error) {
 	switch {
 	case hybridArchs[c.Arch] != nil, c.Arch == "rwkv7":
 		r.layers(&c, blocks)
-	case c.Arch == "gemma4":
-		r.gemma4Sizes(&c, blocks)
+	case c.Arch == "gemma4", c.Arch == "gemma3n":
+		r.unlikeSizes(&c, blocks)
 	default:
 		c.FF = r.perLayer("feed_forward_length", maxWidth, blocks, 1)
 		c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
@@ -326,7 +326,7 @@ func ggufConfig(set *file) (Config, error) {
 }
 
 // moeArchs are the architectures that may have experts.
-var moeArchs = map[string]bool{"bailingmoe": true, "bailingmoe2": true, "dots1": true, "hunyuan-moe": true, "olmoe": true, "ernie4_5-moe": true, "gemma4": true, "glm4moe": true, "granitehybrid": true, "granitemoe": true, "jamba": true, "nemotron_h_moe": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true, "qwen3vlmoe": true}
+var moeArchs = map[string]bool{"afmoe": true, "deepseek": true, "exaone-moe": true, "bailingmoe": true, "bailingmoe2": true, "dots1": true, "hunyuan-moe": true, "olmoe": true, "ernie4_5-moe": true, "gemma4": true, "glm4moe": true, "granitehybrid": true, "granitemoe": true, "jamba": true, "nemotron_h_moe": true, "lfm2moe": true, "qwen35moe": true, "qwen3next": true, "deepseek2": true, "mistral4": true, "llama4": true, "minimax-m2": true, "mistral3": true, "gpt-oss": true, "llama": true, "phimoe": true, "qwen2moe": true, "qwen3moe": true, "qwen3vlmoe": true}
 
 // layerNormed are the architectures whose norms are LayerNorm, beside some of decoders.
 var layerNormed = map[string]bool{"bert": true, "modern-bert": true, "jina-bert-v2": true, "nomic-bert": true, "rwkv7": true}

@@ -18,6 +18,8 @@ type decoder struct {
 	position    *weights.Tensor // (context, hidden), added to the embedding; or nil
 	beside      bool            // attention and feed-forward block are side by side
 	long, short *weights.Tensor // divisors of frequencies within the original context and beyond it; or nil
+	start       norm            // of embeddings; none in most
+	slopes      []float32       // of heads, taken off scores for each token between; nil for none
 	clamp       float32         // of queries, keys and values; 0 for none
 	temper      graph.Temper
 
@@ -88,6 +90,9 @@ func (m *decoder) layer(i, window int) decoderLayer {
 	m.norms(i, &l)
 	m.headsNormed(i, &l.attn)
 	l.attn.temper, l.attn.clamp = m.temper, m.clamp
+	if m.doors {
+		l.attn.gate = m.tensors.linear(blk(i, "attn_gate"), m.c.Heads*m.c.HeadDim, m.c.Hidden)
+	}
 	switch {
 	case m.block != nil:
 		l.ffn = m.block(m, i)
@@ -174,6 +179,7 @@ func (m *decoder) hidden(b *graph.Builder, wanted bool) graph.Value {
 	if m.position != nil {
 		x = b.Add(x, b.Embed(b.Positions(), m.position))
 	}
+	x = m.normed(b, m.start, x)
 	stretched := m.stretched(b, m.long, m.short)
 	for i := range m.layers {
 		x = m.pass(b, &m.layers[i], i, wanted && i == m.c.Layers-1, &stretched, x)
@@ -188,6 +194,7 @@ func (m *decoder) pass(b *graph.Builder, l *decoderLayer, at int, wanted bool, s
 	if m.attnScale > 0 {
 		o.Scale = m.attnScale
 	}
+	o.Slopes = m.slopes
 	if rope == &m.rope {
 		rope = stretched
 	}

@@ -19,6 +19,8 @@ type traits struct {
 	bare      bool // norms have no weights
 	parallel  bool // attention and feed-forward block are side by side
 	learned   bool // positions are rows of a table
+	raw       bool // weights of experts do not sum up to 1, unless a file says so
+	doors     bool // what attention gives is multiplied by the sigmoid of a projection of its input
 	windowed  bool // every layer has a window, where a file says so
 	act       graph.Act
 	ungated   bool // the feed-forward block has no gate
@@ -66,7 +68,8 @@ const (
 // llama: Mistral has windows, Mixtral experts: Jiang et al., "Mixtral of Experts", 2024, §2.
 // arcee: Arcee, "AFM-4.5B", 2025. bailingmoe: Ling Team, "Every FLOP Counts", 2025, §2.
 // apertus: "Apertus", 2025, §2.1. chatglm, glm4: Team GLM, "ChatGLM", 2024, §2. cohere2: Cohere,
-// "Command A", 2025, §2. dots1: "dots.llm1 Technical Report", 2025, §2. ernie4_5: "ERNIE 4.5
+// "Command A", 2025, §2. afmoe: Arcee, "Trinity Large Technical Report", 2026. bloom: Le Scao et al., "BLOOM", 2022,
+// §3.2. deepseek: Dai et al., "DeepSeekMoE", 2024, §3. dots1: "dots.llm1 Technical Report", 2025, §2. ernie4_5: "ERNIE 4.5
 // Technical Report", 2025, §2. exaone4: "EXAONE 4.0", 2025, §2. falcon: Almazrouei et al.,
 // "The Falcon Series of Open Language Models", 2023, §4. glm4moe: "GLM-4.5", 2025, §2.1. gpt2:
 // Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, §2.3. gptneox:
@@ -79,7 +82,8 @@ const (
 // qwen3: "Qwen3 Technical Report", 2025, §2. smollm3: Yang et al., "RoPE to NoPE and Back
 // Again", 2025, §4. stablelm: Bellagente et al., "Stable LM 2 1.6B", 2024, §3. starcoder: Li
 // et al., "StarCoder", 2023, §5. starcoder2: Lozhkov et al., "StarCoder 2 and The Stack v2",
-// 2024, §6.
+// 2024, §6. gemma: "Gemma", 2024, §2. gptj: Wang & Komatsuzaki, "GPT-J-6B", 2021. mpt: MosaicML, "MPT-7B", 2023.
+// opt: Zhang et al., "OPT", 2022, §2.1. qwen: Bai et al., "Qwen Technical Report", 2023, §2.3.
 var decoders = map[string]traits{
 	"llama":    {pairs: permuted, windowed: true, block: (*decoder).mixtral},
 	"mistral3": {pairs: permuted, setup: (*decoder).tempers, block: (*decoder).mixtral},
@@ -109,7 +113,7 @@ var decoders = map[string]traits{
 	"starcoder2": {layerNorm: true, windowed: true, ungated: true, act: graph.GELUTanh},
 	"falcon":     {layerNorm: true, before: falconNorms, parallel: true, ungated: true, act: graph.GELU},
 	"phi2":       {layerNorm: true, before: oneNorm, parallel: true, ungated: true, act: graph.GELUTanh},
-	"command-r":  {pairs: neighbours, layerNorm: true, before: oneNorm, parallel: true, setup: (*decoder).cohereScale},
+	"command-r":  {pairs: neighbours, heads: ownOfHeads, layerNorm: true, before: oneNorm, parallel: true, setup: (*decoder).cohereScale},
 	"cohere2":    {pairs: neighbours, layerNorm: true, before: oneNorm, parallel: true, setup: (*decoder).cohereWindows},
 
 	"arcee":     {pairs: permuted, ungated: true, act: graph.SquaredReLU},
@@ -123,6 +127,17 @@ var decoders = map[string]traits{
 	"gpt2":      {pairs: unrotated, layerNorm: true, learned: true, ungated: true, act: graph.GELUTanh},
 	"starcoder": {pairs: unrotated, layerNorm: true, learned: true, ungated: true, act: graph.GELUTanh},
 	"gptneox":   {layerNorm: true, ungated: true, act: graph.GELU, setup: (*decoder).neoxSides},
+
+	"gemma":    {act: graph.GELUTanh, setup: (*decoder).hiddenScale},
+	"bloom":    {pairs: unrotated, layerNorm: true, ungated: true, act: graph.GELUTanh, setup: (*decoder).bloomStart},
+	"mpt":      {pairs: unrotated, layerNorm: true, ungated: true, act: graph.GELU, setup: (*decoder).mptLimits},
+	"opt":      {pairs: unrotated, layerNorm: true, learned: true, ungated: true, act: graph.ReLU},
+	"gptj":     {pairs: neighbours, layerNorm: true, before: oneNorm, parallel: true, ungated: true, act: graph.GELUTanh},
+	"qwen":     {setup: (*decoder).qwenWidth},
+	"deepseek": {pairs: permuted, raw: true, block: (*decoder).routed},
+
+	"afmoe":      {heads: eachHead, postNorms: true, doors: true, sigmoid: true, setup: (*decoder).afmoeWindows, block: (*decoder).routed},
+	"exaone-moe": {heads: eachHead, sigmoid: true, setup: (*decoder).exaoneMoEWindows, block: (*decoder).routed},
 
 	"olmoe":       {heads: allHeads, block: (*decoder).olmoExperts},
 	"hunyuan-moe": {heads: eachHead, turned: true, block: (*decoder).routed},
@@ -183,8 +198,47 @@ func (m *decoder) exaoneWindows() {
 	m.reader.sameBase(&m.c)
 }
 
-// cohereScale: logits are multiplied. Command R+ is refused by its norms of query and key
-// heads, which nothing here reads.
+// hiddenScale: embeddings are multiplied by the root of their width.
+func (m *decoder) hiddenScale() { m.embedScale = float32(math.Sqrt(float64(m.c.Hidden))) }
+
+// bloomStart: embeddings are normed, and scores fall with the distance.
+func (m *decoder) bloomStart() {
+	m.start = m.tensors.norm("token_embd_norm", m.c.Hidden)
+	m.slopes = slopes(m.c.Heads, 8)
+}
+
+// mptLimits: a file without a bias of scores has learned positions, which no published one has.
+func (m *decoder) mptLimits() {
+	m.olmoClamp()
+	m.slopes = slopes(m.c.Heads, m.reader.positive("attention.max_alibi_bias", 0))
+}
+
+// qwenWidth: files count gate and up together.
+func (m *decoder) qwenWidth() {
+	if m.c.FF%2 != 0 {
+		m.reader.fail("feed_forward_length", "is %d, want an even number", m.c.FF)
+	}
+	m.c.FF = max(1, m.c.FF/2)
+}
+
+// afmoeWindows: Trinity's layers without a window do not rotate.
+func (m *decoder) afmoeWindows() {
+	m.hiddenScale()
+	if m.slides = m.reader.windows(&m.c, 4, 0); m.slides == nil {
+		m.reader.fail("attention.sliding_window", "is missing")
+	}
+	m.global = nil
+	m.reader.sameBase(&m.c)
+}
+
+// exaoneMoEWindows: nor do K-EXAONE's.
+func (m *decoder) exaoneMoEWindows() {
+	m.slides = m.reader.windows(&m.c, 4, 128)
+	m.global = nil
+	m.reader.sameBase(&m.c)
+}
+
+// cohereScale: logits are multiplied. Command R+ has norms of query and key heads.
 func (m *decoder) cohereScale() {
 	m.logitScale = float32(m.reader.positive("logit_scale", 1))
 }
@@ -311,5 +365,5 @@ func (m *decoder) routed(i int) feed {
 	if i < dense || (i+1)%step != 0 {
 		return feeds(m.gated(i), graph.SiLU)
 	}
-	return mixture(m.expertsOf(i, graph.SiLU, m.routing(i, m.sigmoid, true)), m.sharedExpert(i), linear{})
+	return mixture(m.expertsOf(i, graph.SiLU, m.routing(i, m.sigmoid, !m.raw)), m.sharedExpert(i), linear{})
 }

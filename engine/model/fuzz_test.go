@@ -97,7 +97,7 @@ func TestRefused(t *testing.T) {
 		want            string
 		err             error
 	}{
-		{"architecture", "smollm2-F32", "general.architecture", "rwkv6", `architecture "rwkv6" is not known; quern knows apertus, arcee, bailingmoe, bailingmoe2, bert`, model.ErrUnsupported},
+		{"architecture", "smollm2-F32", "general.architecture", "rwkv6", `architecture "rwkv6" is not known; quern knows afmoe, apertus, arcee, bailingmoe, bailingmoe2, bert, bloom`, model.ErrUnsupported},
 		{"causal", "qwen3moe", "qwen3moe.attention.causal", false, "qwen3moe.attention.causal is false", model.ErrUnsupported},
 		{"pooling", "nomic-bert", "nomic-bert.pooling_type", int64(4), "nomic-bert.pooling_type is 4", model.ErrUnsupported},
 		{"expert weights", "qwen2moe", "qwen2moe.expert_weights_scale", 2.5, `key "qwen2moe.expert_weights_scale" = 2.5 is none that quern knows`, model.ErrUnsupported},
@@ -162,6 +162,8 @@ func FuzzTranslate(f *testing.F) {
 	f.Add(`{"model_type":"nemotron_h","hidden_size":4,"hybrid_override_pattern":"E","moe_latent_size":2,"conv_kernel":2,"ssm_state_size":1,"n_groups":1,"mamba_num_heads":2,"mamba_head_dim":2,"num_experts_per_tok":1,"n_routed_experts":2}`, "backbone.layers.0.mixer.experts.0.up_proj.weight", uint8(1), uint8(2), uint8(2), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"qwen3_vl_moe","text_config":{"hidden_size":4,"num_experts":2,"model_type":"qwen3_vl_moe_text","rope_scaling":{"mrope_section":[1,1,0]}}}`, "model.language_model.layers.0.mlp.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"internvl_chat","llm_config":{"model_type":"glm4","hidden_size":4,"num_attention_heads":1}}`, "language_model.model.layers.0.mlp.gate_up_proj.weight", uint8(1), uint8(4), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"gemma3n","text_config":{"hidden_size":4,"num_hidden_layers":2,"head_dim":2,"intermediate_size":[4,4],"altup_coef_clip":0.1,"activation_sparsity_pattern":[0.5,0.0]}}`, "model.language_model.layers.0.altup.correction_coefs.weight", uint8(1), uint8(4), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
+	f.Add(`{"model_type":"mpt","d_model":4,"n_heads":2,"n_layers":1,"expansion_ratio":2,"attn_config":{"alibi":true,"clip_qkv":1,"kv_n_heads":2}}`, "transformer.blocks.0.attn.Wqkv.weight", uint8(1), uint8(12), uint8(4), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"gemma4","text_config":{"hidden_size":4,"num_hidden_layers":2,"head_dim":2,"global_head_dim":4,"enable_moe_block":true,"num_experts":2,"top_k_experts":1,"moe_intermediate_size":2,"per_layer_config":{"1":{"num_key_value_heads":1}}}}`, "model.language_model.layers.0.experts.gate_up_proj", uint8(1), uint8(2), uint8(4), uint8(4), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"gemma4_text","hidden_size":4,"num_hidden_layers":2,"num_kv_shared_layers":1,"use_double_wide_mlp":true,"intermediate_size":4,"hidden_size_per_layer_input":2,"layer_types":["sliding_attention","full_attention"]}`, "model.layers.0.router.per_expert_scale", uint8(0), uint8(2), uint8(0), uint8(0), "", uint8(0), uint8(0), uint8(0))
 	f.Add(`{"model_type":"rwkv7","hidden_size":4,"num_hidden_layers":1,"head_dim":2,"intermediate_size":4}`, "model.layers.0.attn.x_r", uint8(1), uint8(1), uint8(1), uint8(4), "", uint8(0), uint8(0), uint8(0))

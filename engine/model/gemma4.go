@@ -62,8 +62,8 @@ type gemma4Kind struct {
 	last    int // of these, the last layer of the cache; -1 before there is one
 }
 
-// gemma4Sizes reads what differs from layer to layer.
-func (r *reader) gemma4Sizes(c *Config, blocks int) {
+// unlikeSizes reads what may differ from layer to layer.
+func (r *reader) unlikeSizes(c *Config, blocks int) {
 	c.layerFF = r.each("feed_forward_length", maxWidth, blocks)
 	c.layerKV = r.each("attention.head_count_kv", maxHeads, blocks)
 	c.Heads = r.perLayer("attention.head_count", maxHeads, blocks, 1)
@@ -95,11 +95,8 @@ func newGemma4(set *file) (LM, error) {
 		return nil, err
 	}
 	if width := r.upTo("embedding_length_per_layer_input", maxWidth); width > 0 {
-		all := c.Layers * width
-		g.inputs = &layerInputs{
-			width: width, table: t.need("per_layer_token_embd.weight", c.Vocab, all),
-			proj: t.linear("per_layer_model_proj", all, c.Hidden), norm: t.need("per_layer_proj_norm.weight", width),
-		}
+		inputs := m.layerInputs(width)
+		g.inputs = &inputs
 	}
 	for i := range c.Layers {
 		kind := &kinds[0]
@@ -239,9 +236,24 @@ func (l *gemma4Layer) feed(b *graph.Builder, x graph.Value, c *Config) graph.Val
 	return b.Add(e.densePost.rms(b, y, c.Eps), e.expertsPost.rms(b, z, c.Eps))
 }
 
+// layerInputs finds the tables of all layers. Tokens behind their last row, which stand for
+// images and sound, get zeros.
+func (m *base) layerInputs(width int) layerInputs {
+	c, t := &m.c, &m.tensors
+	all, rows := c.Layers*width, c.Vocab
+	const name = "per_layer_token_embd.weight"
+	if w, ok := t.set.Tensor(name); ok && len(w.Shape) == 2 && w.Shape[0] >= 1 {
+		rows = min(rows, w.Shape[0])
+	}
+	return layerInputs{
+		width: width, table: t.need(name, rows, all),
+		proj: t.linear("per_layer_model_proj", all, c.Hidden), norm: t.need("per_layer_proj_norm.weight", width),
+	}
+}
+
 // of is what the tables and x, the scaled embedding, say to all layers, (rows, layers·width).
 func (p *layerInputs) of(b *graph.Builder, x graph.Value, c *Config) graph.Value {
-	said := b.Scale(b.Embed(b.Tokens(), p.table), float32(math.Sqrt(float64(p.width))))
+	said := b.Scale(b.EmbedSome(b.Tokens(), p.table, c.Vocab), float32(math.Sqrt(float64(p.width))))
 	own := b.RMSNorm(b.Scale(p.proj.of(b, x), float32(1/math.Sqrt(float64(c.Hidden)))), p.norm, c.Eps)
 	return b.Scale(b.Add(own, said), float32(1/math.Sqrt2))
 }

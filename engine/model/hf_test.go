@@ -97,7 +97,7 @@ func TestTranslate(t *testing.T) {
 }
 
 // neighbourRows are the architectures whose GGUF files have rows of queries and keys in another order.
-var neighbourRows = []string{"llama", "smollm3", "mistral3", "arcee", "internlm2", "minicpm", "olmo", "bailingmoe"}
+var neighbourRows = []string{"deepseek", "llama", "smollm3", "mistral3", "arcee", "internlm2", "minicpm", "olmo", "bailingmoe"}
 
 func sameAsGGUF(t *testing.T, set, want *weights.Set) {
 	got, err := model.Translate(set)

@@ -17,11 +17,11 @@ var hfKeys = []struct {
 	key  string
 	from []string
 }{
-	{"context_length", []string{"max_position_embeddings", "n_positions", "n_ctx"}},
-	{"embedding_length", []string{"hidden_size", "n_embd"}},
-	{"block_count", []string{"num_hidden_layers", "n_layer", "num_layers"}},
-	{"feed_forward_length", []string{"intermediate_size", "n_inner", "ffn_hidden_size"}},
-	{"attention.head_count", []string{"num_attention_heads", "n_head"}},
+	{"context_length", []string{"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len"}},
+	{"embedding_length", []string{"hidden_size", "n_embd", "n_embed", "d_model"}},
+	{"block_count", []string{"num_hidden_layers", "n_layer", "num_layers", "n_layers"}},
+	{"feed_forward_length", []string{"intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim"}},
+	{"attention.head_count", []string{"num_attention_heads", "n_head", "n_heads"}},
 	{"vocab_size", []string{"vocab_size"}},
 }
 

@@ -89,6 +89,8 @@ func (c *hfConfig) offset() int64 {
 	switch c.kind {
 	case "xlm-roberta", "roberta", "camembert":
 		return c.int("pad_token_id", 1) + 1
+	case "opt":
+		return 2
 	}
 	return 0
 }
@@ -132,7 +134,7 @@ var hfHeads = map[string]map[string]string{
 // hfSkips are names of models that guess words, and of what follows from others, beside hfUnused.
 var hfSkips = map[string][]string{
 	"xlm-roberta": {"lm_head."}, "roberta": {"lm_head."}, "camembert": {"lm_head."}, "modernbert": {"head.", "decoder."},
-	"gpt2": {"attn.bias", "attn.masked_bias"}, "gpt_bigcode": {"attn.bias", "attn.masked_bias"}, "exaone": {"rotary.inv_freq"}, // masks and frequencies
+	"gptj": {"attn.bias", "attn.masked_bias"}, "gpt2": {"attn.bias", "attn.masked_bias"}, "gpt_bigcode": {"attn.bias", "attn.masked_bias"}, "exaone": {"rotary.inv_freq"}, // masks and frequencies
 }
 
 // scores reports whether the model was made to score texts.

@@ -99,6 +99,16 @@ var hfFamilies = sync.OnceValue(func() map[string]hfFamily {
 		jinaBert:           {arch: "jina-bert-v2", eps: "layer_norm_eps", layer: true, norotary: true, more: bidirectional, names: jinaNames, reads: []string{"is_causal"}},
 		"nomic_bert":       {arch: "nomic-bert", eps: "layer_norm_epsilon", layer: true, more: all(bidirectional, trainedLength), reads: []string{"is_causal"}, defaults: map[string]any{"rotary_emb_base": 10000.0}},
 
+		"gemma":          {arch: "gemma", eps: "rms_norm_eps", plusOne: true, defaults: map[string]any{"head_dim": int64(256), "tie_word_embeddings": true}},
+		"bloom":          {arch: "bloom", eps: "layer_norm_epsilon", layer: true, norotary: true, more: bloomConfig, change: (*translation).groupedNeoX, defaults: map[string]any{"tie_word_embeddings": true}},
+		"mpt":            {arch: "mpt", eps: "layer_norm_epsilon", layer: true, norotary: true, names: mptNames, more: mptConfig, defaults: map[string]any{"tie_word_embeddings": true}},
+		"opt":            {arch: "opt", layer: true, norotary: true, names: optNames, more: optConfig, defaults: map[string]any{"tie_word_embeddings": true, "max_position_embeddings": int64(2048)}},
+		"gptj":           {arch: "gptj", eps: "layer_norm_epsilon", layer: true, names: gptjNames, more: rotaryDim, defaults: map[string]any{"rotary_dim": int64(64)}},
+		"qwen":           {arch: "qwen", eps: "layer_norm_epsilon", names: qwenNames, more: qwenConfig},
+		"mimo":           {arch: "qwen2", eps: "rms_norm_eps", more: qwenWindow},
+		"deepseek":       {arch: "deepseek", eps: "rms_norm_eps", more: routedExperts, reads: routedReads, defaults: map[string]any{"norm_topk_prob": false, "routed_scaling_factor": 1.0}},
+		"afmoe":          {arch: "afmoe", eps: "rms_norm_eps", names: afmoeNames, more: all(afmoeConfig, routedExperts, layerWindows(4)), defaults: map[string]any{"head_dim": int64(128)}},
+		"exaone_moe":     {arch: "exaone-moe", eps: "rms_norm_eps", names: map[string]string{"mlp.e_score_correction_bias": "exp_probs_b.bias"}, more: all(exaoneMoE, routedExperts, layerWindows(4)), reads: routedReads, defaults: map[string]any{"norm_topk_prob": true, "scoring_func": "sigmoid", "sliding_window": int64(128)}},
 		"arcee":          {arch: "arcee", eps: "rms_norm_eps"},
 		"internlm2":      {arch: "internlm2", eps: "rms_norm_eps", names: internlm2Names, change: (*translation).groupedQKV},
 		"internlm3":      {arch: "llama", eps: "rms_norm_eps"},
@@ -119,6 +129,8 @@ var hfFamilies = sync.OnceValue(func() map[string]hfFamily {
 		"bailing_moe":    {arch: "bailingmoe", choose: bailingArch, others: []string{"bailingmoe2"}, eps: "rms_norm_eps", names: bailingNames, more: bailingConfig, change: (*translation).changeBailing, reads: routedReads},
 		"bailing_moe_v2": {arch: "bailingmoe2", choose: bailingArch, eps: "rms_norm_eps", names: bailingNames, more: bailingConfig, change: (*translation).changeBailing, reads: routedReads},
 
+		"gemma3n":             {arch: "gemma3n", eps: "rms_norm_eps", names: gemma3nNames, more: gemma3nConfig, change: (*translation).changeGemma3n, reads: gemma3nReads, defaults: gemma3nDefaults},
+		"gemma3n_text":        {arch: "gemma3n", eps: "rms_norm_eps", names: gemma3nNames, more: gemma3nConfig, change: (*translation).changeGemma3n, reads: gemma3nReads, defaults: gemma3nDefaults},
 		"gemma4":              {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
 		"gemma4_text":         {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
 		"gemma4_unified":      {arch: "gemma4", eps: "rms_norm_eps", names: gemma4Names, rotary: gemma4Rotary, more: gemma4Config, reads: gemma4Reads, defaults: gemma4Defaults},
@@ -134,6 +146,7 @@ var hfEps = map[string]float64{
 	"olmo3": 1e-5, "exaone4": 1e-5, "seed_oss": 1e-6, "ernie4_5": 1e-5, "cohere": 1e-5, "cohere2": 1e-5, "hunyuan_v1_dense": 1e-5,
 	"deepseek_v2": 1e-6, "deepseek_v3": 1e-6, "kimi_k2": 1e-6, "glm4_moe_lite": 1e-5, "mistral4": 1e-6, "ministral3": 1e-5, "llama4": 1e-5, "llama4_text": 1e-5, "qwen3_next": 1e-6, "qwen3_5": 1e-6, "qwen3_5_text": 1e-6, "qwen3_5_moe": 1e-6, "qwen3_5_moe_text": 1e-6, "falcon_h1": 1e-5, "mamba": 1e-5, "falcon_mamba": 1e-5, "mamba2": 1e-5,
 	"nemotron_h": 1e-5, "jamba": 1e-6, "glm": 1.5625e-07, "glm4": 1.5625e-07, "granitemoehybrid": 1e-6, "granitemoe": 1e-6, "granitemoeshared": 1e-6, "lfm2": 1e-5, "lfm2_moe": 1e-5, "glm4_moe": 1e-5, "minimax_m2": 1e-6, "ernie4_5_moe": 1e-5, "qwen2_vl": 1e-5, "qwen2_5_vl": 1e-5, "qwen3_vl": 1e-6, "qwen3_vl_moe": 1e-6,
+	"gemma": 1e-6, "bloom": 1e-5, "mpt": 1e-5, "opt": 1e-5, "gptj": 1e-5, "qwen": 1e-6, "mimo": 1e-6, "deepseek": 1e-6, "afmoe": 1e-5, "exaone_moe": 1e-5,
 	"arcee": 1e-5, "internlm2": 1e-6, "internlm3": 1e-6, "minicpm": 1e-6, "minicpm3": 1e-6, "exaone": 1e-6, "nemotron": 1e-5, "stablelm": 1e-5, "olmo": 1e-5, "apertus": 1e-5, "gpt2": 1e-5, "gpt_bigcode": 1e-5, "gpt_neox": 1e-5,
 	"olmoe": 1e-5, "hunyuan_v1_moe": 1e-5, "hunyuan": 1e-5, "dots1": 1e-6, "bailing_moe": 1e-6, "bailing_moe_v2": 1e-6,
 	"starcoder2": 1e-5, "olmo2": 1e-5, "granite": 1e-6, "gpt_oss": 1e-5, "bert": 1e-12, "nomic_bert": 1e-5,
@@ -391,7 +404,7 @@ func gemma(full int64) func(*hfConfig, func(string, any)) {
 		if q, ok := number(c.m["query_pre_attn_scalar"]); ok && q > 0 {
 			put("attention.scale", 1/math.Sqrt(q))
 		}
-		if full == 6 {
+		if full != 2 {
 			local := c.m["rope_local_base_freq"]
 			if r, ok := c.rope["sliding_attention"].(map[string]any); ok && r["rope_theta"] != nil {
 				local = r["rope_theta"]

@@ -52,6 +52,7 @@ var archs = map[string]func(*file) (LM, error){
 	"qwen3next":       newHybrid,
 	"gemma2":          newGemma,
 	"gemma3":          newGemma,
+	"gemma3n":         newGemma3n,
 	"gemma4":          newGemma4,
 	"rwkv7":           newRWKV7,
 	"gemma-embedding": newGemma,

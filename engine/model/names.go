@@ -89,6 +89,12 @@ var hfGlobal = map[string]string{
 	"embed_tokens_per_layer":           "per_layer_token_embd",
 	"per_layer_model_projection":       "per_layer_model_proj",
 	"per_layer_projection_norm":        "per_layer_proj_norm",
+	"altup_projections.0":              "altup_proj/0",
+	"altup_projections.1":              "altup_proj/1",
+	"altup_projections.2":              "altup_proj/2",
+	"altup_unembed_projections.0":      "altup_unembd_proj/0",
+	"altup_unembed_projections.1":      "altup_unembd_proj/1",
+	"altup_unembed_projections.2":      "altup_unembd_proj/2",
 	"embeddings.tok_embeddings":        "token_embd",
 	"embeddings.norm":                  "token_embd_norm",
 	"final_norm":                       "output_norm",
@@ -99,6 +105,8 @@ var hfGlobal = map[string]string{
 	"embed_out":                        "output",
 	"output":                           "output",
 	"final_layer_norm":                 "output_norm",
+	"word_embeddings_layernorm":        "token_embd_norm",
+	"embed_positions":                  "position_embd",
 	"dense_2.linear":                   "dense_2",
 	"dense_3.linear":                   "dense_3",
 }
@@ -215,10 +223,14 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if to == "output" && tr.c.flag("tie_word_embeddings") {
 			return "", expert, nil // a copy of the embedding
 		}
+		if all, place, ok := strings.Cut(to, "/"); ok {
+			to = all
+			expert, _ = strconv.Atoi(place)
+		}
 		return to + "." + kind, expert, nil
 	}
 	unknown := fmt.Errorf("%w: tensor %.100q is none that quern knows in a model of type %s", ErrUnsupported, hf, tr.c.kind)
-	for _, p := range []string{"layers.", "h.", "encoder.layer.", "encoder.layers."} {
+	for _, p := range []string{"layers.", "h.", "blocks.", "encoder.layer.", "encoder.layers."} {
 		tail, ok := strings.CutPrefix(rest, p)
 		if !ok {
 			continue

@@ -101,7 +101,7 @@ func (c *hfConfig) unwrap() {
 }
 
 // hfPrefixes are what names of tensors begin with, one after the other.
-var hfPrefixes = []string{"thinker.", "language_model.", "model.", "language_model.", "text_model.", "backbone.", "transformer.", "bert.", "roberta.", "gpt_neox."}
+var hfPrefixes = []string{"thinker.", "language_model.", "model.", "decoder.", "language_model.", "text_model.", "backbone.", "transformer.", "bert.", "roberta.", "gpt_neox."}
 
 // hfUnused are parts of names that text generation and embedding do without:
 // numbers that follow from others, and the heads and senses of larger models.
@@ -116,7 +116,7 @@ var hfSenses = []string{
 }
 
 // hfDrafts are parts of names of what drafts further tokens.
-var hfDrafts = []string{"mtp.", "mtp_block.", "mtp_emb_norm.", "mtp_hidden_norm.", "mtp_linear_proj."}
+var hfDrafts = []string{"mtp.", "mtp_block.", "mtp_emb_norm.", "mtp_hidden_norm.", "mtp_linear_proj.", "mtp_layers."}
 
 // unused reports whether a model writes text without a tensor.
 func unused(name string) bool {

@@ -54,7 +54,7 @@ func Check(name string) error {
 // kept are parts of names of weights that are too small, or too sensitive, to
 // be stored in fewer bits.
 var kept = []string{
-	"_norm.weight", "ffn_gate_inp", "position_embd.", "token_types.", "rope_freqs.", "rope_factors_", "ssm_conv1d.", "shortconv.conv.", "per_layer_model_proj.", "cls.", "dense_",
+	"_norm.weight", "ffn_gate_inp", "position_embd.", "token_types.", "rope_freqs.", "rope_factors_", "ssm_conv1d.", "shortconv.conv.", "per_layer_model_proj.", "altup_", "laurel_", "cls.", "dense_",
 	"channel_mix_lerp_", "time_mix_lerp_", "time_mix_w1.", "time_mix_w2.", "time_mix_a1.", "time_mix_a2.", "time_mix_v1.", "time_mix_v2.", "time_mix_g1.", "time_mix_g2.",
 }
 

@@ -16,6 +16,17 @@ func Multiply(dst, x, y []float32) {
 	}
 }
 
+// ReLU writes max(x, 0), times up where that is not nil. dst may be either.
+func ReLU(dst, x, up []float32) {
+	for i, v := range x {
+		v = max(v, 0)
+		if up != nil {
+			v *= up[i]
+		}
+		dst[i] = v
+	}
+}
+
 // SquaredReLU writes max(x, 0)², times up where that is not nil. dst may be either.
 func SquaredReLU(dst, x, up []float32) {
 	for i, v := range x {

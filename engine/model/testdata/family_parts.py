@@ -88,10 +88,12 @@ class Made:
             follow, made = [*follow, int(np.argmax(logits[-1]))], np.vstack([made, y[-1:]])
         return {"mtp_pos": rows, "mtp_chain": chain}
 
-    def done(self, x, norm="norm", gguf_norm="output_norm", head="lm_head", divide=1.0, less=0.0, wrap=None):
+    def done(self, x, norm="norm", gguf_norm="output_norm", head="lm_head", divide=1.0, less=0.0, wrap=None, cap=0.0):
         x = self.norm(self.before + norm, gguf_norm, less=less)(x)
         out = (lambda y: y @ self.embed.T) if self.tied else self.linear(head, "output", VOCAB, H)
         logits = out(x) / divide
+        if cap:
+            logits = cap * np.tanh(logits / cap)
         drafted = self.draft(x, out) if self.mtp else {}
         name, _, variant = self.name.partition("+")  # a variant is another configuration of the same weights
         at = os.path.join(OUT, self.name if F32 else name)

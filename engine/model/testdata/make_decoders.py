@@ -152,10 +152,10 @@ def nemotron():
     finish(m, layer_norm(m, "model.norm", "output_norm", 1.0)(x))
 
 
-def finish(m, x, head="lm_head"):
+def finish(m, x, head="lm_head", **more):
     """done for a last norm of another kind."""
     m.norm = lambda *_, **__: (lambda y: y)
-    m.done(x, head=head)
+    m.done(x, head=head, **more)
 
 
 def stablelm(name, seed, parallel):
