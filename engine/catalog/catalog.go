@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"quern/engine"
+	"quern/formats/gguf"
 	"quern/formats/weights"
 )
 
@@ -206,6 +207,23 @@ func (c *Catalog) describe(id, path string, o engine.ModelOptions) (*Entry, erro
 	n := &Entry{ID: id, Options: o}
 	n.about.Store(about)
 	return n, nil
+}
+
+// Files are those that a model is made of, or a folder of it holds. Where they cannot be
+// listed there are none.
+func (n *Entry) Files() []string {
+	path := n.About().Path
+	if path == "" {
+		return nil
+	}
+	var out []string
+	if entries, err := os.ReadDir(path); err == nil {
+		for _, d := range entries {
+			out = append(out, filepath.Join(path, d.Name()))
+		}
+		return out
+	}
+	return gguf.Shards(path)
 }
 
 // Fetched describes a model anew that has come to path.
