@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"quern/engine"
 	"quern/formats/gguf"
@@ -197,6 +198,9 @@ func (c *Catalog) add(n *Entry) (*Entry, error) {
 }
 
 func (c *Catalog) describe(id, path string, o engine.ModelOptions) (*Entry, error) {
+	if !utf8.ValidString(id) {
+		return nil, fmt.Errorf("the name %q is not valid UTF-8, as requests are; rename the file", id)
+	}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		return nil, fmt.Errorf("%s is neither a file nor a folder", path) // a pipe would be waited for
 	}
