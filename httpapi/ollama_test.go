@@ -306,3 +306,13 @@ func FuzzOllama(f *testing.F) {
 		return json.Unmarshal(b, &e) == nil && e.Error != ""
 	})
 }
+
+// TestOllamaHead: clients probe with HEAD what Ollama answers so.
+func TestOllamaHead(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	for _, path := range []string{"/api/tags", "/api/version"} {
+		if r := ask(t, s, "HEAD", path, ""); r.StatusCode != 200 {
+			t.Errorf("%s: %d", path, r.StatusCode)
+		}
+	}
+}
