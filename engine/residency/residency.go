@@ -114,11 +114,12 @@ func (k *Keeper) resident(n *catalog.Entry) *resident {
 
 // State is what depends on a model's being loaded.
 type State struct {
-	Status      string // "unloaded", "loading", "loaded" or "failed"
-	Waiting     int    // requests that wait until it is loaded
-	Users       int    // requests that use it
-	Bytes       int64  // memory it holds; 0 while it is not loaded
-	Fingerprint string // of the model when it was loaded last
+	Status      string    // "unloaded", "loading", "loaded" or "failed"
+	Waiting     int       // requests that wait until it is loaded
+	Users       int       // requests that use it
+	Bytes       int64     // memory it holds; 0 while it is not loaded
+	Fingerprint string    // of the model when it was loaded last
+	Expires     time.Time // when it leaves memory unless it is asked for; zero: not by itself
 }
 
 // State tells how a model is.
@@ -132,8 +133,23 @@ func (k *Keeper) State(n *catalog.Entry) State {
 	s := State{Status: r.status(), Waiting: r.waiting(), Users: r.users - r.inner, Fingerprint: r.fingerprint}
 	if r.model != nil {
 		s.Bytes = r.model.Bytes()
+		if after := k.idleTime(r); after >= 0 {
+			since := time.Now()
+			if r.users == 0 {
+				since = r.used
+			}
+			s.Expires = since.Add(after)
+		}
 	}
 	return s
+}
+
+// idleTime is how long a model stays without requests; negative is for ever. mu is held.
+func (k *Keeper) idleTime(r *resident) time.Duration {
+	if r.keepFor != nil {
+		return *r.keepFor
+	}
+	return cmp.Or(r.Options.KeepAlive, k.o.KeepAlive)
 }
 
 // A resident is an entry's place in memory: whether its model is loaded, who uses it,
@@ -240,10 +256,7 @@ func (k *Keeper) release(n *resident) {
 
 // keep starts the idle time of a model without requests. Keeper.mu is held.
 func (k *Keeper) keep(n *resident) {
-	after := cmp.Or(n.Options.KeepAlive, k.o.KeepAlive)
-	if n.keepFor != nil {
-		after = *n.keepFor
-	}
+	after := k.idleTime(n)
 	if after < 0 {
 		return
 	}
