@@ -322,7 +322,7 @@ func TestOllamaHead(t *testing.T) {
 func TestOllamaExpires(t *testing.T) {
 	for keep, far := range map[string]bool{"600": false, "-1": true} {
 		s := newBuiltin(t)
-		post(t, s, "/api/generate", `{"model":"quern-tiny","keep_alive":`+keep+`}`)
+		post(t, s, "/api/generate", `{"model":"quern-tiny","prompt":"x","stream":false,"options":{"num_predict":1},"keep_alive":`+keep+`}`)
 		var out struct {
 			Models []struct {
 				Expires time.Time `json:"expires_at"`
