@@ -28,12 +28,13 @@ type ModelInfo struct {
 	Kind          Kind
 	Capabilities  []string // "chat", "completion", "embedding", …
 	Created       time.Time
-	ContextLength int    // 0 when not known before loading
-	Status        string // "unloaded", "loading", "loaded" or "failed"
-	Waiting       int    // requests that wait until it is loaded
-	Users         int    // requests that use it
-	Format        string // "gguf", "safetensors", "onnx"
-	Quantization  string // "Q4_K_M"; "" when unknown
+	ContextLength int       // 0 when not known before loading
+	Status        string    // "unloaded", "loading", "loaded" or "failed"
+	Expires       time.Time // when a loaded model leaves memory unless it is asked for; zero: it stays
+	Waiting       int       // requests that wait until it is loaded
+	Users         int       // requests that use it
+	Format        string    // "gguf", "safetensors", "onnx"
+	Quantization  string    // "Q4_K_M"; "" when unknown
 	Architecture  string
 	SizeBytes     int64
 	InputTypes    bool   // the texts that EmbedRequest.InputType puts before inputs are known

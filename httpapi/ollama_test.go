@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"quern/engine"
 	"quern/engine/chat"
@@ -305,4 +306,45 @@ func FuzzOllama(f *testing.F) {
 		var e struct{ Error string }
 		return json.Unmarshal(b, &e) == nil && e.Error != ""
 	})
+}
+
+// TestOllamaHead: clients probe with HEAD what Ollama answers so.
+func TestOllamaHead(t *testing.T) {
+	s := newServer(t, httpapi.Options{})
+	for _, path := range []string{"/api/tags", "/api/version"} {
+		if r := ask(t, s, "HEAD", path, ""); r.StatusCode != 200 {
+			t.Errorf("%s: %d", path, r.StatusCode)
+		}
+	}
+}
+
+// TestOllamaExpires: a model in memory tells when it leaves that, far away where it stays.
+func TestOllamaExpires(t *testing.T) {
+	for keep, far := range map[string]bool{"600": false, "-1": true} {
+		s := newBuiltin(t)
+		post(t, s, "/api/generate", `{"model":"quern-tiny","prompt":"x","stream":false,"options":{"num_predict":1},"keep_alive":`+keep+`}`)
+		var out struct {
+			Models []struct {
+				Expires time.Time `json:"expires_at"`
+			}
+		}
+		r := ask(t, s, "GET", "/api/ps", "")
+		if err := json.NewDecoder(r.Body).Decode(&out); err != nil || len(out.Models) != 1 {
+			t.Fatalf("%v, %+v", err, out)
+		}
+		if until := out.Models[0].Expires; until.IsZero() || far != (until.Year() > 2200) {
+			t.Errorf("keep_alive %s: until %v", keep, until)
+		}
+	}
+}
+
+// TestOllamaTruncate: turns are left out where the request says so, and nowhere else.
+func TestOllamaTruncate(t *testing.T) {
+	for field, want := range map[string]bool{"": false, `,"truncate":false`: false, `,"truncate":true,"shift":true`: true} {
+		f := &fake{}
+		said(t, f, "/api/chat", userX+field)
+		if got := f.last.Load().Prompt.AutoShorten; got != want {
+			t.Errorf("%q: %v", field, got)
+		}
+	}
 }

@@ -179,18 +179,24 @@ func TestReasoningField(t *testing.T) {
 	const call = "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {}}\n</tool_call>"
 	for _, tt := range []struct {
 		field           httpapi.ReasoningField
+		asks            string // of the request, which wins
 		content, plain  string // members of the message, "" where there is none
 		inline, nowhere string // the content with and without an answer
 	}{
-		{"", "hm", "", "so", ""},
-		{"reasoning_content", "hm", "", "so", ""},
-		{"reasoning", "", "hm", "so", ""},
-		{"both", "hm", "hm", "so", ""},
-		{"inline", "", "", "<think>\nhm\n</think>\n\nso", "<think>\nhm\n</think>\n\n"},
+		{"", "", "hm", "", "so", ""},
+		{"reasoning_content", "", "hm", "", "so", ""},
+		{"reasoning", "", "", "hm", "so", ""},
+		{"both", "", "hm", "hm", "so", ""},
+		{"inline", "", "", "", "<think>\nhm\n</think>\n\nso", "<think>\nhm\n</think>\n\n"},
+		{"both", `,"reasoning_format":"auto","include_reasoning":true`, "hm", "hm", "so", ""},
+		{"both", `,"reasoning_format":"deepseek"`, "hm", "", "so", ""},
+		{"both", `,"reasoning_format":"none"`, "", "", "<think>\nhm\n</think>\n\nso", "<think>\nhm\n</think>\n\n"},
+		{"both", `,"include_reasoning":false`, "", "", "so", ""},
+		{"inline", `,"include_reasoning":false`, "", "", "so", ""},
 	} {
 		for _, text := range []string{"<think>hm</think>so", "<think>hm</think>" + call, "<think>hm"} {
 			s := newServer(t, httpapi.Options{Engine: speaking(f, "", text, 0), ReasoningField: tt.field})
-			_, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],`+weatherTools+`}`)
+			_, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],`+weatherTools+tt.asks+`}`)
 			type message struct {
 				Content   *string `json:"content"`
 				ReasonedC string  `json:"reasoning_content"`
@@ -215,9 +221,9 @@ func TestReasoningField(t *testing.T) {
 				got = *m.Content
 			}
 			if got != want || m.ReasonedC != tt.content || m.Reasoned != tt.plain {
-				t.Errorf("%s of %q: %s", tt.field, text, body)
+				t.Errorf("%s%s of %q: %s", tt.field, tt.asks, text, body)
 			}
-			_, body = asked(t, s, `{"messages":[{"role":"user","content":"x"}],"stream":true,`+weatherTools+`}`)
+			_, body = asked(t, s, `{"messages":[{"role":"user","content":"x"}],"stream":true,`+weatherTools+tt.asks+`}`)
 			var pieces message
 			content := ""
 			for line := range strings.Lines(string(body)) {
@@ -238,7 +244,7 @@ func TestReasoningField(t *testing.T) {
 				}
 			}
 			if content != want || pieces.ReasonedC != tt.content || pieces.Reasoned != tt.plain {
-				t.Errorf("%s of %q, streamed: %s", tt.field, text, body)
+				t.Errorf("%s%s of %q, streamed: %s", tt.field, tt.asks, text, body)
 			}
 		}
 	}

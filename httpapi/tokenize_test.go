@@ -140,3 +140,26 @@ func TestEchoIsBoundedByChoices(t *testing.T) {
 		wantFailure(t, r, 400, "invalid_value", "echo")
 	}
 }
+
+// TestTokenizeTools: the tokens of messages are those of the prompt that a chat with the same tools
+// has.
+func TestTokenizeTools(t *testing.T) {
+	s := newBuiltin(t)
+	counted := func(path, body string) (n int) {
+		t.Helper()
+		var got struct{ Count int }
+		r := post(t, s, path, body)
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.StatusCode != 200 {
+			t.Fatalf("%s: %d, %v", path, r.StatusCode, err)
+		}
+		return got.Count
+	}
+	plain := counted("/tokenize", `{`+userX+`}`)
+	for _, choice := range []string{"auto", "none"} {
+		body := `{` + userX + `,` + weatherTools + `,"tool_choice":"` + choice + `"}`
+		got, want := counted("/tokenize", body), counted("/v1/chat/completions/render", body)
+		if got != want || (got > plain) != (choice == "auto") {
+			t.Errorf("tool_choice %s: %d tokens, the prompt has %d, without tools %d", choice, got, want, plain)
+		}
+	}
+}

@@ -239,3 +239,19 @@ func TestTranscriptionErrors(t *testing.T) {
 	wantFailure(t, r, 400, "invalid_value", "")
 	io.Copy(io.Discard, r.Body)
 }
+
+// TestOthersTranscription: what clients of other servers ask of a transcription is done, refused by
+// name, or named as without effect.
+func TestOthersTranscription(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f})
+	for _, name := range []string{"task=translate", "translate=true", "use_beam_search=true"} {
+		field, _, _ := strings.Cut(name, "=")
+		wantFailure(t, upload(t, s, "/v1/audio/transcriptions", tone(t), "model="+earModel, name), 400, "unsupported_parameter", field)
+	}
+	wantFailure(t, upload(t, s, "/v1/audio/transcriptions", tone(t), "model="+earModel, "to_language=xx"), 400, "invalid_value", "to_language")
+	r := upload(t, s, "/v1/audio/transcriptions", tone(t), "model="+earModel, "to_language=fr", "task=transcribe", "translate=false", "seed=3")
+	if w := r.Header.Get(warningHeader); r.StatusCode != 200 || !strings.HasPrefix(w, "seed has no effect") || f.heard.Load().Target != "fr" {
+		t.Errorf("%d, warning %q, target %q", r.StatusCode, w, f.heard.Load().Target)
+	}
+}

@@ -14,8 +14,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"quern/engine"
+	"quern/formats/gguf"
 	"quern/formats/weights"
 )
 
@@ -196,6 +198,9 @@ func (c *Catalog) add(n *Entry) (*Entry, error) {
 }
 
 func (c *Catalog) describe(id, path string, o engine.ModelOptions) (*Entry, error) {
+	if !utf8.ValidString(id) {
+		return nil, fmt.Errorf("the name %q is not valid UTF-8, as requests are; rename the file", id)
+	}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		return nil, fmt.Errorf("%s is neither a file nor a folder", path) // a pipe would be waited for
 	}
@@ -206,6 +211,23 @@ func (c *Catalog) describe(id, path string, o engine.ModelOptions) (*Entry, erro
 	n := &Entry{ID: id, Options: o}
 	n.about.Store(about)
 	return n, nil
+}
+
+// Files are those that a model is made of, or a folder of it holds. Where they cannot be
+// listed there are none.
+func (n *Entry) Files() []string {
+	path := n.About().Path
+	if path == "" {
+		return nil
+	}
+	var out []string
+	if entries, err := os.ReadDir(path); err == nil {
+		for _, d := range entries {
+			out = append(out, filepath.Join(path, d.Name()))
+		}
+		return out
+	}
+	return gguf.Shards(path)
 }
 
 // Fetched describes a model anew that has come to path.

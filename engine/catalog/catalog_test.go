@@ -242,3 +242,22 @@ func TestAdd(t *testing.T) {
 		t.Error("what was refused is listed")
 	}
 }
+
+// TestUnspeakableName: a file whose name is no text is not listed: no request could name it.
+func TestUnspeakableName(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a\xff.gguf"), []byte("x"), 0o600); err != nil {
+		t.Skip("the file system has no such names: ", err)
+	}
+	write(t, dir, "b.gguf", "x")
+	c, err := New(Options{Options: engine.Options{Dirs: []string{dir}, Log: slog.New(slog.DiscardHandler)}, Kinds: &counted{looks: map[string]int{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(c); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("listed %q", got)
+	}
+	if _, err := c.Add(engine.ModelOptions{Path: filepath.Join(dir, "a\xff.gguf")}); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+		t.Errorf("named: %v", err)
+	}
+}

@@ -155,7 +155,7 @@ func (e *Engine) progress(n *catalog.Entry, done float64) {
 // info describes a model, with how it is in memory.
 func (e *Engine) info(n catalog.Ref) engine.ModelInfo {
 	i, s := n.Info(), e.models.State(n.Entry)
-	i.Status, i.Waiting, i.Users, i.Fingerprint = s.Status, s.Waiting, s.Users, s.Fingerprint
+	i.Status, i.Waiting, i.Users, i.Fingerprint, i.Expires = s.Status, s.Waiting, s.Users, s.Fingerprint, s.Expires
 	return i
 }
 

@@ -17,6 +17,7 @@ type Load struct {
 	ticket  int64   // of the first request that waits: loads are served in that order
 	waiters []int64 // tickets of the requests that wait
 	cancel  context.CancelFunc
+	files   []file // of the model, as they were before it was opened
 	ended   bool
 	done    chan struct{} // closed when it has ended; then err does not change
 	err     error
@@ -205,6 +206,7 @@ func (k *Keeper) bring(ctx context.Context, l *Load) (Model, error) {
 	if err := k.fetch(ctx, l.n, l); err != nil {
 		return nil, err
 	}
+	l.files = filesOf(l.n.Entry)
 	return k.o.Open(ctx, l.n.Entry, l)
 }
 
@@ -221,7 +223,7 @@ func (k *Keeper) end(l *Load, m Model, err error) {
 	}
 	if err == nil {
 		if m != nil {
-			n.model, n.fingerprint, n.complaint = m, m.Stats().Fingerprint, complaint{}
+			n.model, n.files, n.fingerprint, n.complaint = m, l.files, m.Stats().Fingerprint, complaint{}
 			k.live = append(k.live, n)
 		}
 		n.users += len(l.waiters)

@@ -114,11 +114,12 @@ func (k *Keeper) resident(n *catalog.Entry) *resident {
 
 // State is what depends on a model's being loaded.
 type State struct {
-	Status      string // "unloaded", "loading", "loaded" or "failed"
-	Waiting     int    // requests that wait until it is loaded
-	Users       int    // requests that use it
-	Bytes       int64  // memory it holds; 0 while it is not loaded
-	Fingerprint string // of the model when it was loaded last
+	Status      string    // "unloaded", "loading", "loaded" or "failed"
+	Waiting     int       // requests that wait until it is loaded
+	Users       int       // requests that use it
+	Bytes       int64     // memory it holds; 0 while it is not loaded
+	Fingerprint string    // of the model when it was loaded last
+	Expires     time.Time // when it leaves memory unless it is asked for; zero: not by itself
 }
 
 // State tells how a model is.
@@ -132,8 +133,23 @@ func (k *Keeper) State(n *catalog.Entry) State {
 	s := State{Status: r.status(), Waiting: r.waiting(), Users: r.users - r.inner, Fingerprint: r.fingerprint}
 	if r.model != nil {
 		s.Bytes = r.model.Bytes()
+		if after := k.idleTime(r); after >= 0 {
+			since := time.Now()
+			if r.users == 0 {
+				since = r.used
+			}
+			s.Expires = since.Add(after)
+		}
 	}
 	return s
+}
+
+// idleTime is how long a model stays without requests; negative is for ever. mu is held.
+func (k *Keeper) idleTime(r *resident) time.Duration {
+	if r.keepFor != nil {
+		return *r.keepFor
+	}
+	return cmp.Or(r.Options.KeepAlive, k.o.KeepAlive)
 }
 
 // A resident is an entry's place in memory: whether its model is loaded, who uses it,
@@ -146,7 +162,8 @@ type resident struct {
 	failed      bool
 	retired     bool // its files are being removed
 	complaint   complaint
-	lost        bool // the device has failed; goes when users is 0
+	lost        error // what requests hear of a model that is of no use any more, and goes when users is 0; else nil
+	files       []file
 	fingerprint string
 	users       int
 	inner       int            // users that belong to a request which has a lease
@@ -189,15 +206,15 @@ func (r *resident) status() string {
 func (k *Keeper) Acquire(ctx context.Context, n *catalog.Entry) (*Lease, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.ctx.Err() != nil {
-		return nil, engine.ErrShuttingDown()
-	}
+	k.look(ctx, k.resident(n))
 	r := k.resident(n)
 	switch {
+	case k.ctx.Err() != nil:
+		return nil, engine.ErrShuttingDown()
 	case r.retired:
 		return nil, engine.Errorf(engine.CodeModelNotFound, "model", "model %q is being removed", r.ID)
-	case r.lost:
-		return nil, errLost(r.ID)
+	case r.lost != nil:
+		return nil, r.lost
 	case r.model != nil && r.leaves == nil:
 		r.users++
 		r.stay()
@@ -229,8 +246,8 @@ func (k *Keeper) release(n *resident) {
 	if n.users > 0 || n.model == nil {
 		return
 	}
-	if n.lost {
-		k.unload(n, "on", "device failure")
+	if n.lost != nil {
+		k.unload(n, "on", "failure")
 	} else {
 		k.keep(n)
 	}
@@ -239,10 +256,7 @@ func (k *Keeper) release(n *resident) {
 
 // keep starts the idle time of a model without requests. Keeper.mu is held.
 func (k *Keeper) keep(n *resident) {
-	after := cmp.Or(n.Options.KeepAlive, k.o.KeepAlive)
-	if n.keepFor != nil {
-		after = *n.keepFor
-	}
+	after := k.idleTime(n)
 	if after < 0 {
 		return
 	}
@@ -312,16 +326,18 @@ func (k *Keeper) Lose(of *catalog.Entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := k.resident(of)
-	if n.model == nil || n.lost {
+	if n.model == nil || n.lost != nil {
 		return
 	}
-	n.lost = true
 	k.log.Error("model lost with its device", "model", n.ID)
-	if n.users == 0 {
-		k.unload(n, "on", "device failure")
-	}
+	k.lose(n, "was lost with its device")
 }
 
-func errLost(id string) error {
-	return engine.Errorf(engine.CodeModelLoading, "", "model %q was lost with its device and is about to be loaded again; try again", id).After(time.Second)
+// lose has a model unloaded that is of no use any more, because of why, as soon as nobody
+// uses it. Keeper.mu is held.
+func (k *Keeper) lose(n *resident, why string) {
+	n.lost = engine.Errorf(engine.CodeModelLoading, "", "model %q %s and is about to be loaded again; try again", n.ID, why).After(time.Second)
+	if n.users == 0 {
+		k.unload(n, "on", "failure")
+	}
 }

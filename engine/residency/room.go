@@ -103,7 +103,7 @@ func (k *Keeper) arrange() {
 		case n.model == nil:
 			l.again = false
 			l.proceed()
-		case !n.lost && (n.leaves == nil || n.leaves.place() > l.place()):
+		case n.lost == nil && (n.leaves == nil || n.leaves.place() > l.place()):
 			k.end(l, nil, nil) // it stays
 			l.proceed()
 		}
@@ -172,7 +172,7 @@ func (k *Keeper) unload(n *resident, why ...any) {
 // count.
 func (k *Keeper) detach(n *resident) (shut func()) {
 	m, bytes := n.model, n.model.Bytes()
-	n.model, n.lost, n.leaves = nil, false, nil
+	n.model, n.lost, n.leaves, n.files = nil, nil, nil, nil
 	n.stay()
 	k.live = slices.DeleteFunc(k.live, func(x *resident) bool { return x == n })
 	k.closing += bytes

@@ -237,3 +237,18 @@ func allocated(f func()) uint64 {
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
 }
+
+// TestLongNames: an error shows the beginning of a name, which may have 64 KiB.
+func TestLongNames(t *testing.T) {
+	name := strings.Repeat("\x01", 60_000)
+	for what, data := range map[string]raw{
+		"key":    head(0, 1).str(name).u32(99).u64(0),
+		"twice":  head(0, 2).str(name).u32(tU8).u8(1).str(name).u32(tU8).u8(1),
+		"tensor": head(1, 0).tensor(name[:60], gF32, 0, 8).pad(32),
+	} {
+		_, err := gguf.Parse(data)
+		if err == nil || len(err.Error()) > 1000 {
+			t.Errorf("%s: %.200v …", what, err)
+		}
+	}
+}

@@ -146,13 +146,13 @@ func readPair(c *scan.Cursor, f *file) error {
 	t := c.Uint32()
 	v, kind, err := readValue(c, t, 0)
 	if err != nil {
-		return fmt.Errorf("%q: %w", key, err)
+		return fmt.Errorf("%.80q: %w", key, err)
 	}
 	if isSplit, err := f.split.set(key, v); err != nil || isSplit {
 		return err
 	}
 	if _, dup := f.meta.Lookup(key); dup {
-		return fmt.Errorf("%w: key %q occurs twice", ErrFormat, key)
+		return fmt.Errorf("%w: key %.80q occurs twice", ErrFormat, key)
 	}
 	f.meta.SetKind(key, v, kind)
 	return nil
@@ -200,7 +200,7 @@ func readInfo(c *scan.Cursor) (info, error) {
 	}
 	rank := c.Uint32()
 	if c.OK() && (rank == 0 || rank > maxRank) {
-		return info{}, fmt.Errorf("%w: tensor %q has %d dimensions, want 1 to %d", ErrFormat, name, rank, maxRank)
+		return info{}, fmt.Errorf("%w: tensor %.80q has %d dimensions, want 1 to %d", ErrFormat, name, rank, maxRank)
 	}
 	shape := make([]int, rank)
 	elems := uint64(1)
@@ -210,18 +210,18 @@ func readInfo(c *scan.Cursor) (info, error) {
 			break
 		}
 		if d == 0 {
-			return info{}, fmt.Errorf("%w: tensor %q has a dimension of zero", ErrFormat, name)
+			return info{}, fmt.Errorf("%w: tensor %.80q has a dimension of zero", ErrFormat, name)
 		}
 		// Elements are counted in int, whose width differs between systems.
 		if d > uint64(maxInt)/elems {
-			return info{}, fmt.Errorf("%w: tensor %q has more elements than can be counted", ErrFormat, name)
+			return info{}, fmt.Errorf("%w: tensor %.80q has more elements than can be counted", ErrFormat, name)
 		}
 		elems *= d
 		shape[len(shape)-1-i] = int(d)
 	}
 	number, off := c.Uint32(), c.Uint64()
 	if !c.OK() {
-		return info{}, fmt.Errorf("%w: the entry of tensor %q is cut short", ErrFormat, name)
+		return info{}, fmt.Errorf("%w: the entry of tensor %.80q is cut short", ErrFormat, name)
 	}
 	t, ok := quant.ByGGML(number)
 	if !ok {
@@ -229,15 +229,15 @@ func readInfo(c *scan.Cursor) (info, error) {
 		if what == "" {
 			what = fmt.Sprintf("of unknown type %d", number)
 		}
-		return info{}, fmt.Errorf("%w: tensor %q is %s, which quern does not read", ErrUnsupported, name, what)
+		return info{}, fmt.Errorf("%w: tensor %.80q is %s, which quern does not read", ErrUnsupported, name, what)
 	}
 	row := shape[len(shape)-1]
 	if block := t.Layout().Block; row%block != 0 {
-		return info{}, fmt.Errorf("%w: tensor %q has rows of %d, but %s packs %d at a time", ErrFormat, name, row, t, block)
+		return info{}, fmt.Errorf("%w: tensor %.80q has rows of %d, but %s packs %d at a time", ErrFormat, name, row, t, block)
 	}
 	size, ok := t.Size(int(elems))
 	if !ok {
-		return info{}, fmt.Errorf("%w: tensor %q has more bytes than can be counted", ErrFormat, name)
+		return info{}, fmt.Errorf("%w: tensor %.80q has more bytes than can be counted", ErrFormat, name)
 	}
 	return info{name, t, shape, size, off}, nil
 }
@@ -255,10 +255,10 @@ func (f *file) place(data []byte, end int, align uint64, infos []info) error {
 	f.tensors = make([]*weights.Tensor, len(infos))
 	for i, in := range infos {
 		if in.off%align != 0 {
-			return fmt.Errorf("%w: tensor %q is at offset %d, no multiple of %d", ErrFormat, in.name, in.off, align)
+			return fmt.Errorf("%w: tensor %.80q is at offset %d, no multiple of %d", ErrFormat, in.name, in.off, align)
 		}
 		if start > size || in.off > size-start || uint64(in.size) > size-start-in.off {
-			return fmt.Errorf("%w: tensor %q runs past the end of the file's %d bytes; the file is incomplete", ErrFormat, in.name, size)
+			return fmt.Errorf("%w: tensor %.80q runs past the end of the file's %d bytes; the file is incomplete", ErrFormat, in.name, size)
 		}
 		lo := int(start + in.off)
 		hi := lo + in.size
@@ -276,7 +276,7 @@ func (f *file) place(data []byte, end int, align uint64, infos []info) error {
 	for i := 1; i < len(infos); i++ {
 		a, b := infos[i-1], infos[i]
 		if b.off-a.off < uint64(a.size) {
-			return fmt.Errorf("%w: tensors %q and %q overlap", ErrFormat, a.name, b.name)
+			return fmt.Errorf("%w: tensors %.80q and %.80q overlap", ErrFormat, a.name, b.name)
 		}
 	}
 	return nil

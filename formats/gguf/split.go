@@ -2,6 +2,7 @@ package gguf
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"quern/formats/weights"
@@ -166,4 +167,22 @@ func ShardName(path string) (prefix string, no, count int, ok bool) {
 	}
 	prefix, ok = shardPrefix(path, int64(no), int64(count))
 	return prefix, no, count, ok && no >= 1 && no <= count
+}
+
+// Shards lists the files of the model that the file of a path belongs to, up to the first that
+// is not there: those of a split model, or the one.
+func Shards(path string) []string {
+	prefix, _, count, ok := ShardName(path)
+	if !ok {
+		return []string{path}
+	}
+	var out []string
+	for no := range int64(count) {
+		shard := prefix + shardSuffix(no+1, int64(count))
+		if _, err := os.Stat(shard); err != nil {
+			break
+		}
+		out = append(out, shard)
+	}
+	return out
 }

@@ -109,7 +109,7 @@ func (f *file) addTo(set *weights.Set, names map[string]bool) error {
 	}
 	for _, in := range f.tensors {
 		if names[in.name] {
-			return fmt.Errorf("%w: tensor %q is in two shards", ErrFormat, in.name)
+			return fmt.Errorf("%w: tensor %.80q is in two shards", ErrFormat, in.name)
 		}
 		names[in.name] = true
 		t := dtypes[in.dtype].typ
@@ -263,7 +263,7 @@ func (f *file) readHeader(header []byte) error {
 func readInfo(r jsonReader, name string) (info, error) {
 	in := info{name: name}
 	var shape, offsets []uint64
-	what := fmt.Sprintf("tensor %q", name)
+	what := fmt.Sprintf("tensor %.80q", name)
 	err := r.object(what, func(key string) (err error) {
 		switch key {
 		case "dtype":
@@ -322,9 +322,9 @@ func (f *file) tile() error {
 	for _, in := range f.tensors {
 		switch {
 		case in.to > size:
-			return fmt.Errorf("%w: tensor %q ends at byte %d of %d; the file is incomplete", ErrFormat, in.name, in.to, size)
+			return fmt.Errorf("%w: tensor %.80q ends at byte %d of %d; the file is incomplete", ErrFormat, in.name, in.to, size)
 		case in.from < end:
-			return fmt.Errorf("%w: tensors %q and %q overlap", ErrFormat, before, in.name)
+			return fmt.Errorf("%w: tensors %.80q and %.80q overlap", ErrFormat, before, in.name)
 		case in.from > end:
 			return fmt.Errorf("%w: no tensor holds bytes %d to %d", ErrFormat, end, in.from)
 		}

@@ -50,8 +50,14 @@ func (a api) readRequest(c *server.Call, o *body.Object) (*request, error) {
 	r.Sampling.KeepAlive = body.KeepAlive(o)
 	r.Sampling.Constraint = readForm(o)
 	ask.RefuseOthers(o, others)
+	if m := o.Object("context_management"); m != nil {
+		for range m.Items("edits") {
+			c.Warn("context_management has no effect: messages are shown to the model as they are sent")
+			break
+		}
+	}
 	// Known, and without effect here.
-	o.Ignore("metadata", "service_tier", "cache_control", "context_management", "betas", "inference_geo", "speed")
+	o.Ignore("metadata", "service_tier", "cache_control", "betas", "inference_geo", "speed")
 	return r, a.Finish(c, o)
 }
 

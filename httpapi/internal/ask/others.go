@@ -3,18 +3,20 @@ package ask
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"quern/engine"
 	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
 )
 
 // An Other is a field that means something to another server or in another dialect, and that
-// nothing here acts on: it is refused, unless it asks for nothing.
+// nothing here acts on: it is refused or told of, unless it asks for nothing.
 type Other struct {
 	Name    string
-	Off     any    // what asks for nothing: a float64, a bool, or Empty; nil is no value
-	Instead string // what to send; "" is nothing
+	Off     any    // what asks for nothing: a float64, a bool, words ([]string), or Empty; nil is no value
+	Instead string // what to send, "" is nothing; where it is told of, why it has no effect
 }
 
 // Empty is [], {}, "", false or 0.
@@ -29,6 +31,17 @@ var otherSampling = []Other{
 	{Name: "allowed_token_ids", Off: Empty, Instead: "say so with grammar or structured_outputs"}, {Name: "logits_processors", Off: Empty},
 	{Name: "include_stop_str_in_output", Off: false}, {Name: "skip_special_tokens", Off: true},
 	{Name: "prompt_logprobs"}, {Name: "truncate_prompt_tokens", Instead: "chats are shortened with truncation: auto"},
+	{Name: "return_token_ids", Off: false}, {Name: "return_tokens_as_token_ids", Off: false}, {Name: "logprob_token_ids", Off: Empty},
+	{Name: "repetition_detection", Off: Empty}, {Name: "kv_transfer_params", Off: Empty}, {Name: "vllm_xargs", Off: Empty},
+	{Name: "prompt_embeds", Off: Empty, Instead: "send the text, or its tokens"}, {Name: "adaptive_target", Off: -1.0},
+}
+
+// idleSampling are fields of the same servers that change no reply here.
+var idleSampling = []Other{
+	{Name: "min_keep", Off: 0.0, Instead: "a filter keeps the likeliest token and what else it lets through"},
+	{Name: "spaces_between_special_tokens", Off: true, Instead: "special tokens are not written"},
+	{Name: "priority", Off: 0.0, Instead: "requests are answered in the order they come"},
+	{Name: "mm_processor_kwargs", Off: Empty, Instead: "only text is read"}, {Name: "media_io_kwargs", Off: Empty, Instead: "only text is read"},
 }
 
 // RefuseOthers refuses those of others that are sent and ask for something.
@@ -44,10 +57,22 @@ func RefuseOthers(o *body.Object, others []Other) {
 		hint := "leave it out"
 		if x.Instead != "" {
 			hint = x.Instead
-		} else if x.Off != nil && x.Off != Empty {
+		} else if _, words := x.Off.([]string); !words && x.Off != nil && x.Off != Empty {
 			hint += fmt.Sprintf(", or set it to %v", x.Off)
 		}
 		v.Refuse(engine.CodeUnsupportedParam, v.Path(), "%s is not supported; %s", v.Path(), hint)
+	}
+}
+
+// WarnOthers tells the client of those that are sent, ask for something and have no effect.
+func WarnOthers(c *server.Call, o *body.Object, others []Other) {
+	for _, x := range others {
+		if _, sent := o.Sent(x.Name); !sent {
+			continue // as in RefuseOthers
+		}
+		if v, ok := o.Get(x.Name); ok && !x.off(v) {
+			c.Warn(v.Path() + " has no effect: " + x.Instead)
+		}
 	}
 }
 
@@ -58,6 +83,8 @@ func (x Other) off(v body.Value) bool {
 		return v.Number(-math.MaxFloat64, math.MaxFloat64) == off
 	case bool:
 		return v.Boolean() == off
+	case []string:
+		return slices.Contains(off, v.Str())
 	case string:
 		const longest = 16 // with blanks in it
 		if len(v.Raw) > longest {

@@ -10,6 +10,7 @@ import (
 	"quern/engine"
 	"quern/engine/token"
 	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
 )
 
 // A Sampling says how a reply is drawn. Nil means not said.
@@ -37,12 +38,13 @@ type Sampling struct {
 
 // ReadSampling reads what dialects of OpenAI's say alike about how a reply is drawn. The
 // limit on tokens, n and the form are the endpoint's own.
-func ReadSampling(o *body.Object) Sampling {
+func ReadSampling(c *server.Call, o *body.Object) Sampling {
 	RefuseOthers(o, otherSampling)
+	WarnOthers(c, o, idleSampling)
 	s := Sampling{
 		MinTokens:     int(o.Integer("min_tokens", 0, 0, math.MaxInt32)),
 		IgnoreEOS:     o.Boolean("ignore_eos", false),
-		NoCache:       !o.Boolean("cache_prompt", true),
+		NoCache:       !o.Boolean("cache_prompt", true) || o.Str("cache_salt") != "", // vLLM's: nobody else may see what is cached
 		Temperature:   o.Number("temperature", 0, 2),
 		TopP:          o.Number("top_p", 0, 1),
 		MinP:          o.Number("min_p", 0, 1),

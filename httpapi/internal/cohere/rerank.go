@@ -29,12 +29,16 @@ func Routes(s *server.API) []server.Route {
 // maxRerankDocuments bounds the documents of a request.
 const maxRerankDocuments = 2048
 
-// others are fields of Cohere's first version, Jina's and vLLM's that there is nothing for.
+// others are fields of Cohere's first version, Jina's, vLLM's and Voyage's that there is nothing
+// for.
 var others = []ask.Other{
 	{Name: "rank_fields", Off: ask.Empty, Instead: "send what is ranked as text"},
 	{Name: "return_embeddings", Off: false},
 	{Name: "truncate_prompt_tokens", Off: -1.0, Instead: "send max_tokens_per_doc"},
-	{Name: "use_activation", Off: true}, {Name: "activation", Off: true}, {Name: "softmax", Off: true},
+	{Name: "use_activation", Off: true}, {Name: "activation", Off: true}, {Name: "softmax", Off: true}, {Name: "raw_scores", Off: false},
+	{Name: "top_k", Instead: "send top_n"}, {Name: "truncation", Off: true, Instead: "send truncate: false, which refuses what is too long"},
+	{Name: "truncation_side", Off: []string{"right"}}, {Name: "instruction", Off: ask.Empty, Instead: "put it in front of the query"},
+	{Name: "max_doc_length", Instead: "send max_tokens_per_doc"}, {Name: "max_query_length"}, {Name: "overlap_tokens", Off: 0.0},
 }
 
 // A rerankResult is a document's place in the order.

@@ -2,8 +2,6 @@ package llama
 
 import (
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"quern/engine"
@@ -32,7 +30,7 @@ var others = []ask.Other{{Name: "n_indent", Off: 0.0}, {Name: "post_sampling_pro
 
 // unused are fields without effect here: about slots and caches, which look after
 // themselves, and the shape of draws that are off.
-var unused = []string{"n_keep", "n_discard", "id_slot", "min_keep", "n_cache_reuse", "t_max_prompt_ms", "sse_ping_interval", "penalize_nl",
+var unused = []string{"n_keep", "n_discard", "id_slot", "n_cache_reuse", "t_max_prompt_ms", "sse_ping_interval", "penalize_nl",
 	"mirostat_tau", "mirostat_eta", "dynatemp_exponent", "xtc_threshold", "dry_base", "dry_allowed_length", "dry_penalty_last_n", "dry_sequence_breakers",
 	"user", "api_key"}
 
@@ -40,7 +38,7 @@ var unused = []string{"n_keep", "n_discard", "id_slot", "min_keep", "n_cache_reu
 func (a api) read(c *server.Call, o *body.Object) *request {
 	r := &request{
 		model:    o.Str("model"),
-		sampling: ask.ReadSampling(o),
+		sampling: ask.ReadSampling(c, o),
 		stream:   o.Boolean("stream", false),
 		tokens:   o.Boolean("return_tokens", false),
 		probs:    int(o.Integer("n_probs", 0, 0, server.MostLogprobs)),
@@ -64,7 +62,7 @@ func (a api) read(c *server.Call, o *body.Object) *request {
 	} else if ask.Grammar(o, "grammar") != nil {
 		o.Refuse(engine.CodeInvalidValue, "grammar", "json_schema and grammar both say what form the reply has; send only one of them")
 	}
-	readSamplers(c, o, s)
+	ask.Samplers(c, o, s)
 	ask.RefuseOthers(o, others)
 	for _, name := range []string{"timings_per_token", "return_progress"} {
 		if o.Boolean(name, false) {
@@ -84,47 +82,3 @@ func (a api) read(c *server.Call, o *body.Object) *request {
 
 // maxFields bounds the fields of an answer that are asked for by name.
 const maxFields = 256
-
-// samplers are the filters of a draw by llama.cpp's names, and what leaves each out.
-var samplers = map[string]func(*ask.Sampling){
-	"top_k":       func(s *ask.Sampling) { s.TopK = new(int) },
-	"top_p":       func(s *ask.Sampling) { s.TopP = new(float32(1)) },
-	"min_p":       func(s *ask.Sampling) { s.MinP = new(float32) },
-	"typ_p":       func(s *ask.Sampling) { s.TypicalP = new(float32) },
-	"temperature": func(s *ask.Sampling) { s.Temperature = new(float32(1)) },
-	"penalties": func(s *ask.Sampling) {
-		s.RepeatPenalty, s.FrequencyPenalty, s.PresencePenalty = new(float32(1)), 0, 0
-	},
-}
-
-// offSamplers do nothing here, as they do nothing there unless their fields are set.
-var offSamplers = []string{"dry", "xtc", "top_n_sigma"}
-
-// readSamplers reads which filters a draw has: those that are not named are left out. Their
-// order is this server's.
-func readSamplers(c *server.Call, o *body.Object, s *ask.Sampling) {
-	v, ok := o.Get("samplers")
-	if !ok {
-		return
-	}
-	named := map[string]bool{}
-	var other []string
-	for item := range v.Items() {
-		name := item.Str()
-		if name == "typical_p" {
-			name = "typ_p"
-		}
-		if samplers[name] == nil && !slices.Contains(offSamplers, name) && len(other) < maxFields {
-			other = append(other, name)
-		}
-		named[name] = true
-	}
-	for name, leaveOut := range samplers {
-		if !named[name] {
-			leaveOut(s)
-		}
-	}
-	if other != nil {
-		c.Warn("samplers: not here, and left out: " + strings.Join(other, ", "))
-	}
-}

@@ -3,8 +3,13 @@
 package metrics
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -45,9 +50,24 @@ func (r registry) collect(f func(put func(d *desc, v float64, labels ...string))
 
 func (r registry) handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{
-		ErrorLog:           slog.NewLogLogger(log.Handler(), slog.LevelError),
+		ErrorLog:           scrapeLog{log},
 		DisableCompression: true,
 	})
+}
+
+// A scrapeLog notes what goes wrong in a scrape. That its client has left is none of the server's
+// errors.
+type scrapeLog struct{ log *slog.Logger }
+
+// Println implements promhttp.Logger.
+func (l scrapeLog) Println(v ...any) {
+	level := slog.LevelError
+	for _, x := range v {
+		if err, ok := x.(error); ok && errors.As(err, new(*net.OpError)) {
+			level = slog.LevelDebug
+		}
+	}
+	l.log.Log(context.Background(), level, strings.TrimSuffix(fmt.Sprintln(v...), "\n"))
 }
 
 type collector func(put func(d *desc, v float64, labels ...string))

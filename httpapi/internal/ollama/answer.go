@@ -26,7 +26,8 @@ func (a api) readCommon(o *body.Object, r *ask.Chat, more *common) {
 	r.Budget = readThink(o, a.Options.ReasoningBudgets, &r.Prompt)
 	r.Stream = o.Boolean("stream", true)
 	ask.RefuseOthers(o, []ask.Other{{Name: "logprobs", Off: false}, {Name: "top_logprobs", Off: 0.0}})
-	o.Ignore("truncate", "shift", "user")
+	r.Prompt.AutoShorten = o.Boolean("truncate", false) // unlike there nothing is left out unless asked for
+	o.Ignore("shift", "user")
 }
 
 // The members every line of an answer begins with.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -76,15 +77,21 @@ func (a api) tags(c *server.Call) error {
 	return a.WriteJSON(c, 200, map[string]any{"models": out})
 }
 
-// running lists the models that are loaded. When one will be unloaded is not known before it
-// is idle; never is long ago.
+// never is when a model leaves memory that stays: as far away as Ollama says.
+func never() time.Time { return time.Now().Add(math.MaxInt64) }
+
+// running lists the models that are loaded, and when each leaves memory if nobody asks for it.
 func (a api) running(c *server.Call) error {
 	out := []listed{}
 	for _, m := range a.Options.Engine.Models() {
 		if textual(m) && m.Status == "loaded" && m.AliasOf == "" && m.Base == "" {
 			l := a.listed(m)
 			l.Modified = ""
-			l.loaded = &loaded{Expires: time.Time{}.Format(time.RFC3339), Context: m.ContextLength}
+			until := m.Expires
+			if until.IsZero() {
+				until = never()
+			}
+			l.loaded = &loaded{Expires: until.Format(time.RFC3339Nano), Context: m.ContextLength}
 			out = append(out, l)
 		}
 	}

@@ -29,10 +29,12 @@ func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
 	r.Prompt.AutoShorten = o.OneOf("truncation", "disabled", "auto") == "auto"
 	r.Prompt.Continue = readContinue(o, r.Prompt.Messages)
 	r.Stream, r.usage = streamOptions(o)
-	r.Sampling = a.readSampling(o)
-	r.Sampling.MaxTokens, _ = maxTokensField(o, "max_tokens", 1)
-	if n, ok := maxTokensField(o, "max_completion_tokens", 1); ok {
-		r.Sampling.MaxTokens = n
+	r.shows = readShown(o, r.shows)
+	r.Sampling = a.readSampling(c, o)
+	for _, name := range []string{"n_predict", "max_tokens", "max_completion_tokens"} { // the last counts
+		if n, ok := maxTokensField(o, name, 1); ok {
+			r.Sampling.MaxTokens = n
+		}
 	}
 	r.Logprobs = o.Boolean("logprobs", false)
 	r.Top = int(o.Integer("top_logprobs", 0, 0, server.MostLogprobs))
@@ -42,17 +44,28 @@ func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
 	r.Prompt.Tools, r.Calls = readTools(o)
 	refuseSound(o)
 	ask.RefuseOthers(o, otherChat)
-	if !o.Boolean("add_generation_prompt", true) && !r.Prompt.Continue {
-		o.Refuse(engine.CodeUnsupportedParam, "add_generation_prompt", "add_generation_prompt: false is not supported: a reply has to begin; leave it out")
-	}
+	refuseTemplates(o, r.Prompt.Continue)
 	return r, a.Finish(c, o)
 }
 
-// otherChat are fields of chats of llama-server and vLLM that there is nothing for.
+// otherChat are fields of chats of llama-server and vLLM that there is nothing for, and fields
+// of other dialects that clients send by mistake.
 var otherChat = []ask.Other{
 	{Name: "echo", Off: false}, {Name: "best_of", Off: 1.0},
-	{Name: "chat_template", Off: ask.Empty, Instead: "a model's template is its file's, or chat_template of the configuration"},
 	{Name: "documents", Off: ask.Empty, Instead: "send their texts in messages"},
+	{Name: "add_special_tokens", Off: false, Instead: "the template says what a prompt begins with"},
+	{Name: "parse_tool_calls", Off: true, Instead: "leave tools out, or set tool_format of the model to none in the configuration"},
+	{Name: "system", Off: ask.Empty, Instead: "send a message of role system"},
+	{Name: "stop_sequences", Off: ask.Empty, Instead: "send stop"}, {Name: "max_output_tokens", Instead: "send max_completion_tokens"},
+}
+
+// refuseTemplates refuses other templates than the model's, and prompts of messages that no reply
+// begins behind.
+func refuseTemplates(o *body.Object, goesOn bool) {
+	ask.RefuseOthers(o, []ask.Other{{Name: "chat_template", Off: ask.Empty, Instead: "a model's template is its file's, or chat_template of the configuration"}})
+	if !o.Boolean("add_generation_prompt", true) && !goesOn {
+		o.Refuse(engine.CodeUnsupportedParam, "add_generation_prompt", "add_generation_prompt: false is not supported: a reply has to begin; leave it out")
+	}
 }
 
 // readContinue says whether the reply goes on with the last message: by

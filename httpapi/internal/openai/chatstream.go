@@ -97,6 +97,9 @@ func (s *chatStream) Event(ev turn.Event) error {
 		}
 		return s.chunk(c, 0)
 	case engine.ReasoningDelta:
+		if s.shows == reasoningHidden {
+			return nil
+		}
 		return s.chunk(chunkChoice{Index: ev.Index, Delta: chunkDelta{shownThinking: showThinking(s.shows, ev.Text)}}, 0)
 	case engine.CallStart:
 		return s.call(ev.Index, callDelta{Index: ev.Call, ID: ev.CallID, Type: "function", Function: functionDelta{Name: ev.Name}})

@@ -32,7 +32,7 @@ func (a api) readText(c *server.Call, o *body.Object) (*textRequest, error) {
 	r := &textRequest{
 		model:    o.Str("model"),
 		prompts:  readPrompts(o),
-		sampling: a.readSampling(o),
+		sampling: a.readSampling(c, o),
 		echo:     o.Boolean("echo", false),
 		logprobs: int(o.Integer("logprobs", -1, 0, int64(a.Options.MaxLogprobs))),
 	}
@@ -41,10 +41,13 @@ func (a api) readText(c *server.Call, o *body.Object) (*textRequest, error) {
 	if r.echo {
 		lo = 0
 	}
-	said := false
-	if r.sampling.MaxTokens, said = maxTokensField(o, "max_tokens", lo); !said {
-		r.sampling.MaxTokens = a.Options.CompletionsTokens
+	r.sampling.MaxTokens = a.Options.CompletionsTokens
+	for _, name := range []string{"n_predict", "max_tokens"} { // the latter counts
+		if n, ok := maxTokensField(o, name, lo); ok {
+			r.sampling.MaxTokens = n
+		}
 	}
+	ask.RefuseOthers(o, otherText)
 	r.bestOf = int(o.Integer("best_of", int64(r.sampling.N), 1, int64(a.Options.MaxBestOf)))
 	if o.Ok() && r.bestOf < r.sampling.N {
 		o.Refuse(engine.CodeInvalidValue, "best_of", "best_of must be at least n, got %d with n = %d", r.bestOf, r.sampling.N)
@@ -56,6 +59,11 @@ func (a api) readText(c *server.Call, o *body.Object) (*textRequest, error) {
 		o.Refuse(engine.CodeInvalidValue, "echo", "echo and suffix cannot be used together; leave one of them out")
 	}
 	return r, a.Finish(c, o)
+}
+
+// otherText are fields of completions of vLLM that there is nothing for.
+var otherText = []ask.Other{
+	{Name: "add_special_tokens", Off: true, Instead: "send the prompt as tokens, which nothing is added to"},
 }
 
 // readPrompts reads the four forms a prompt may have. null is a prompt of

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"quern/engine"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
@@ -18,14 +19,23 @@ func (a api) embeddings(c *server.Call, o *body.Object) error {
 		Inputs:     readInputs(o),
 		Dimensions: int(o.Integer("dimensions", 0, 1, math.MaxInt32)),
 		Truncate:   o.Boolean("truncate", false),
-		Raw:        !o.Boolean("normalize", true),
+		Raw:        !o.Boolean("normalize", true) || !o.Boolean("normalized", true), // the latter is Jina's
 	}
+	switch n := o.Integer("embd_normalize", 2, -1, math.MaxInt32); n { // llama-server's: a norm
+	case -1:
+		r.Raw = true
+	case 2:
+	default:
+		o.Refuse(engine.CodeUnsupportedParam, "embd_normalize", "embd_normalize: %d is not supported; vectors have the Euclidean length 1 (2), or the model's own (-1)", n)
+	}
+	r.Truncate = r.Truncate || o.Has("truncate_prompt_tokens") // which is vLLM's, and refused unless it means that
+	ask.RefuseOthers(o, otherEmbeddings)
 	asBase64 := o.OneOf("encoding_format", "float", "base64") == "base64"
 	if o.Has("input_type") {
 		r.InputType = o.OneOf("input_type", "query", "document")
 	}
 	r.KeepAlive = body.KeepAlive(o)
-	o.Ignore("user")
+	o.Ignore("user", "priority", "request_id")
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}
@@ -48,6 +58,21 @@ func (a api) embeddings(c *server.Call, o *body.Object) error {
 		return e
 	}
 	return a.Write(c, 200, "application/json", b)
+}
+
+// otherEmbeddings are fields of vLLM, Jina and other servers that would change vectors, or what
+// they are written as, and that there is nothing for.
+var otherEmbeddings = []ask.Other{
+	{Name: "truncate_prompt_tokens", Off: -1.0, Instead: "truncate: true cuts inputs to what the model reads, as -1 does"},
+	{Name: "add_special_tokens", Off: true}, {Name: "messages", Off: ask.Empty, Instead: "send input"}, {Name: "chat_template", Off: ask.Empty},
+	{Name: "embed_dtype", Off: []string{"float32"}}, {Name: "endianness", Off: []string{"native", "little"}}, {Name: "use_activation", Off: true},
+	{Name: "pooling", Off: ask.Empty, Instead: "the model's file says how vectors are pooled"},
+	{Name: "task", Off: ask.Empty, Instead: "send input_type: query or document"}, {Name: "prompt_name", Off: ask.Empty, Instead: "send input_type: query or document"},
+	{Name: "instruction", Off: ask.Empty, Instead: "put it in front of the input"},
+	{Name: "late_chunking", Off: false}, {Name: "return_multivector", Off: false},
+	{Name: "embedding_type", Off: []string{"float"}, Instead: "send encoding_format: float or base64"},
+	{Name: "embedding_types", Instead: "send encoding_format: float or base64"},
+	{Name: "output_dtype", Off: []string{"float"}, Instead: "send encoding_format: float or base64"}, {Name: "output_dimension", Instead: "send dimensions"},
 }
 
 func readInputs(o *body.Object) []engine.EmbedInput {

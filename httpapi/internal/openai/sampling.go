@@ -6,15 +6,35 @@ import (
 
 	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
 )
 
+// others are fields of chats and completions of llama-server that there is nothing for.
+var others = []ask.Other{
+	{Name: "post_sampling_probs", Off: false}, {Name: "n_indent", Off: 0.0}, {Name: "return_tokens", Off: false},
+	{Name: "n_probs", Off: 0.0, Instead: "send logprobs"}, {Name: "n_cmpl", Off: 1.0, Instead: "send n"},
+	{Name: "t_max_predict_ms", Off: 0.0, Instead: "bound the reply with max_tokens, or ask /completion"},
+}
+
+// idle are fields that change no reply here, and of which somebody may expect one.
+var idle = []ask.Other{
+	{Name: "store", Off: false, Instead: "chats and completions are not kept; /v1/responses keeps what it answers"},
+	{Name: "verbosity", Off: []string{"medium"}, Instead: "models are not told how long to answer; say so in a message"},
+	{Name: "web_search_options", Instead: "nothing is searched"}, {Name: "moderation", Instead: "nothing is moderated"},
+	{Name: "timings_per_token", Off: false, Instead: "the end of a reply tells the timings"},
+	{Name: "return_progress", Off: false, Instead: "the end of a reply tells the timings"},
+}
+
 // readSampling reads the fields; the limit on tokens is the endpoint's own.
-func (a api) readSampling(o *body.Object) ask.Sampling {
-	s := ask.ReadSampling(o)
+func (a api) readSampling(c *server.Call, o *body.Object) ask.Sampling {
+	s := ask.ReadSampling(c, o)
+	ask.Samplers(c, o, &s)
 	s.N = int(o.Integer("n", 1, 1, int64(a.Options.MaxN)))
+	ask.RefuseOthers(o, others)
+	ask.WarnOthers(c, o, idle)
 	// Known, and without effect here.
-	o.Ignore("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_options",
-		"prompt_cache_retention", "verbosity", "web_search_options", "moderation")
+	o.Ignore("user", "metadata", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+		"id_slot", "request_id")
 	s.Constraint = readConstraint(o)
 	s.Prediction = readPrediction(o)
 	return s

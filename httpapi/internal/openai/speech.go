@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"quern/engine"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/audio"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
@@ -29,7 +30,8 @@ func (a api) speech(c *server.Call, o *body.Object) error {
 		o.Refuse(engine.CodeInvalidValue, "response_format", "stream_format \"sse\" carries mp3; leave response_format out or ask for stream_format \"audio\"")
 	}
 	streamed := o.Boolean("stream", false)
-	r.Language = audio.Language(o, "lang_code", "language")
+	r.Language = audio.Language(o, "lang_code", "language", "language_code")
+	ask.RefuseOthers(o, otherSpeech)
 	r.Seed = uint64(o.Integer("seed", 0, 0, 1<<53))
 	r.KeepAlive = body.KeepAlive(o)
 	if o.Str("instructions") != "" { // OpenAI's tts-1 takes none either
@@ -46,6 +48,12 @@ func (a api) speech(c *server.Call, o *body.Object) error {
 		return audio.SpeakEvents(a.API, c, r, format, false)
 	}
 	return audio.SpeakSound(a.API, c, r, format, streamed)
+}
+
+// otherSpeech are fields of vLLM's and Kokoro-FastAPI's that there is nothing for.
+var otherSpeech = []ask.Other{
+	{Name: "ref_audio", Off: ask.Empty, Instead: "no voice is cloned: send voice"}, {Name: "ref_text", Off: ask.Empty, Instead: "no voice is cloned: send voice"},
+	{Name: "volume_multiplier", Off: 1.0}, {Name: "return_download_link", Off: false}, {Name: "sample_rate", Instead: "response_format says the rate"},
 }
 
 // readVoice reads a voice's name, or an object with its id as newer SDKs send.

@@ -32,6 +32,24 @@ func readThinking(o *body.Object, budgets map[string]int, p *engine.Prompt) *eng
 	return t.Apply(budgets, p)
 }
 
+// readShown reads where a reply shows thinking: vLLM's and llama-server's fields win over the
+// setting.
+func readShown(o *body.Object, as server.ReasoningField) server.ReasoningField {
+	switch o.OneOf("reasoning_format", "auto", "none", "deepseek") {
+	case "none":
+		as = server.ReasoningInline
+	case "deepseek":
+		as = server.ReasoningContent
+	}
+	if !o.Boolean("include_reasoning", true) {
+		as = reasoningHidden
+	}
+	return as
+}
+
+// reasoningHidden shows no thinking.
+const reasoningHidden server.ReasoningField = "hidden"
+
 // A shownThinking is thinking as messages and their pieces show it.
 type shownThinking struct {
 	ReasoningContent string `json:"reasoning_content,omitempty"`
@@ -39,6 +57,9 @@ type shownThinking struct {
 }
 
 func showThinking(as server.ReasoningField, text string) (t shownThinking) {
+	if as == reasoningHidden {
+		return t
+	}
 	if as != server.ReasoningPlain {
 		t.ReasoningContent = text
 	}

@@ -31,6 +31,8 @@ func (a api) tokenize(c *server.Call, o *body.Object) error {
 		r.Prompt.Messages = readMessages(o)
 		readThinking(o, a.Options.ReasoningBudgets, &r.Prompt)
 		r.Prompt.Continue = readContinue(o, r.Prompt.Messages)
+		r.Prompt.Tools, _ = readTools(o)
+		refuseTemplates(o, r.Prompt.Continue)
 	case o.Has("prompt"):
 		r.Prompt.Text = o.Str("prompt")
 	case o.Has("content"):

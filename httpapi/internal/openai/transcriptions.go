@@ -25,9 +25,15 @@ type transcription struct {
 // transcriptions answers POST /v1/audio/transcriptions.
 func (a api) transcriptions(c *server.Call) error {
 	return a.transcribe(c, early(c), func(f *body.Form, r *transcription) {
-		if r.Target = f.Str("target_language"); r.Target != "" && engine.LanguageName(r.Target) == "" {
-			f.Invalid("target_language", "must be an ISO 639-1 code or an English name, got %.60q", r.Target)
+		for _, name := range []string{"to_language", "target_language"} { // the former is vLLM's; the latter counts
+			if to := f.Str(name); to != "" {
+				r.Target = to
+				if engine.LanguageName(to) == "" {
+					f.Invalid(name, "must be an ISO 639-1 code or an English name, got %.60q", to)
+				}
+			}
 		}
+		refuseTranslation(f)
 		r.streamed = f.Boolean("stream")
 		readLive(r, f)
 		granularities := f.Values("timestamp_granularities")
@@ -51,6 +57,20 @@ func (a api) transcriptions(c *server.Call) error {
 		readKeywords(r, f)
 		readChunking(r, f)
 	})
+}
+
+// otherDraws are fields of vLLM's about how tokens are drawn, which have no effect here.
+var otherDraws = []string{"seed", "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "max_completion_tokens"}
+
+// refuseTranslation refuses to write down what a client of another server wants translated.
+func refuseTranslation(f *body.Form) {
+	const instead = "%s: translations are to be asked of /v1/audio/translations, or with target_language of models that can"
+	if f.OneOf("task", "transcribe", "translate") == "translate" {
+		f.Refuse(engine.CodeUnsupportedParam, "task", instead, "task")
+	}
+	if f.Boolean("translate") {
+		f.Refuse(engine.CodeUnsupportedParam, "translate", instead, "translate")
+	}
 }
 
 // translations answers POST /v1/audio/translations, which are to English. The language is
@@ -87,6 +107,14 @@ func (a api) transcribe(c *server.Call, early func(*body.Form, []byte) bool, own
 	}
 	readGuards(r, f)
 	readDecoding(r, f)
+	for _, name := range otherDraws {
+		if f.Str(name) != "" {
+			c.Warn(name + " has no effect: of a recogniser's draws temperature, beam_size and best_of are said")
+		}
+	}
+	if f.Boolean("use_beam_search") {
+		f.Refuse(engine.CodeUnsupportedParam, "use_beam_search", "use_beam_search is not supported; send beam_size")
+	}
 	if r.format = f.OneOf("response_format", responseFormats...); r.format == "" {
 		r.format = "json"
 	}

@@ -29,7 +29,7 @@ func TestWeight(t *testing.T) {
 	nothing := func(o *body.Object) any { return o }
 	a := api{&server.API{}}
 	a.Options.MaxN = 1
-	sampling := func(o *body.Object) any { return a.readSampling(o) }
+	sampling := func(o *body.Object) any { return a.readSampling(nil, o) }
 	for _, tt := range []struct {
 		name, text string
 		read       func(*body.Object) any

@@ -76,7 +76,7 @@ func (a *api) read(c *server.Call, o *body.Object) (*request, error) {
 		r.input = append(r.input, it.keep())
 	}
 	readThinking(c, o, r, a.Options.ReasoningBudgets)
-	r.Sampling = ask.ReadSampling(o)
+	r.Sampling = ask.ReadSampling(c, o)
 	if v, ok := o.Get("max_output_tokens"); ok {
 		n := int(min(v.Integer(1, math.MaxInt64), math.MaxInt32))
 		r.Sampling.MaxTokens, shown.MaxOutputTokens = n, &n

@@ -2,6 +2,7 @@ package vllm
 
 import (
 	"quern/engine"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/server"
 )
@@ -11,6 +12,12 @@ var sides = [][2]string{{"text_1", "text_2"}, {"queries", "documents"}, {"querie
 
 // maxPairs bounds the pairs of a request.
 const maxPairs = 2048
+
+// others are fields that would change scores, and that there is nothing for.
+var others = []ask.Other{
+	{Name: "add_special_tokens", Off: true}, {Name: "chat_template", Off: ask.Empty},
+	{Name: "truncation_side", Off: []string{"right"}}, {Name: "instruction", Off: ask.Empty, Instead: "put it in front of the first text"},
+}
 
 type scored struct {
 	Index  int     `json:"index"`
@@ -28,6 +35,7 @@ func (a api) score(c *server.Call, o *body.Object) error {
 	if !readActivation(o) {
 		o.Refuse(engine.CodeUnsupportedParam, "use_activation", "use_activation: false is not supported: scores are probabilities or cosines; leave it out")
 	}
+	ask.RefuseOthers(o, others)
 	o.Ignore("user", "priority", "request_id")
 	if err := a.Finish(c, o); err != nil {
 		return err
