@@ -1,7 +1,7 @@
 // Command diarise makes conversations of quern's own voices and scores who quern says spoke
 // when, and measures how long that takes. Run it from the root of the repository:
 //
-//	go run ./bench/diarise -segmentation FILE -embedding FILE         # error rates
+//	go run ./bench/diarise -segmentation FILE -embedding FILE -seeds 10   # error rates
 //	go run ./bench/diarise -gen FOLDER                                # networks of published size
 //	go run ./bench/diarise -hour -segmentation FOLDER/segmentation.onnx -embedding FOLDER/campplus.onnx
 //
@@ -36,17 +36,18 @@ func main() {
 	hour := flag.Bool("hour", false, "measure an hour of sound instead")
 	seconds := flag.Float64("seconds", 0, "of sound; 0 is 60 of each conversation, 3600 of -hour")
 	n := flag.Int("threads", 2, "that compute")
-	seed := flag.Uint64("seed", 1, "of conversations")
+	seed := flag.Uint64("seed", 1, "of the first conversations")
+	seeds := flag.Int("seeds", 1, "how many conversations there are of each kind; of more than one, medians and the worst are told")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, files, *gen, *hour, *seconds, *n, *seed); err != nil {
+	if err := run(ctx, files, *gen, *hour, *seconds, *n, *seed, *seeds); err != nil {
 		fmt.Fprintln(os.Stderr, "diarise:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, files diarize.Files, gen string, hour bool, seconds float64, n int, seed uint64) (err error) {
+func run(ctx context.Context, files diarize.Files, gen string, hour bool, seconds float64, n int, seed uint64, seeds int) (err error) {
 	defer must.Catch(&err)
 	if gen != "" {
 		return generate(gen)
@@ -70,18 +71,7 @@ func run(ctx context.Context, files diarize.Files, gen string, hour bool, second
 	if seconds == 0 {
 		seconds = 60
 	}
-	fmt.Println("| speakers | rate, Hz | noise | found | DER | collar 0.25 | missed, s | false alarm, s | confusion, s | real-time factor |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
-	for _, c := range conversations(seconds, seed) {
-		x, truth := c.play(voices)
-		begin := time.Now()
-		r := must.Get(tell(ctx, m, x))
-		took := time.Since(begin).Seconds()
-		e, loose := speakers.Scoring{}.Rate(truth, r.Turns), speakers.Scoring{Collar: 0.25}.Rate(truth, r.Turns)
-		fmt.Printf("| %d | %d | %s | %d | %.1f %% | %.1f %% | %.2f | %.2f | %.2f | %.4f |\n", c.speakers, c.rate, c.noiseName(), len(r.Names),
-			100*e.DER(), 100*loose.DER(), e.Missed, e.FalseAlarm, e.Confusion, took/seconds)
-	}
-	return nil
+	return score(ctx, m, voices, seconds, seed, seeds)
 }
 
 // tell has a model say who speaks in a sound, half a second at a time.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -78,6 +80,12 @@ func compareEncoder(dir string, o options) (err error) {
 		x[i%f.Bands()*frames+i/f.Bands()] = v
 	}
 	in := map[string]*run.Tensor{"audio_signal": run.NewFloats([]int{1, f.Bands(), frames}, x), "length": run.NewInts([]int{1}, []int64{int64(frames)})}
+	if o.profile != "" {
+		return profiled(o, func() error {
+			_, err := session.Run(context.Background(), in)
+			return err
+		})
+	}
 	p := must.Get(peer.Start[request, reply](o.script, o.peers, "onnxruntime-node"))
 	defer p.Stop()
 	must.Get(p.Ask(request{Load: path, Threads: o.threads}))
@@ -93,6 +101,22 @@ func compareEncoder(dir string, o options) (err error) {
 	title := fmt.Sprintf("encoder of %s, %g s, %d threads", filepath.Base(path), o.seconds, o.threads)
 	show(title, "onnxruntime", t)
 	fmt.Printf("furthest apart: %.2g of the root mean square\n", stat.Furthest(got.F, want))
+	return nil
+}
+
+// profiled writes what runs spend their time on, behind one that warms up.
+func profiled(o options, do func() error) (err error) {
+	defer must.Catch(&err)
+	must.Do(do())
+	f := must.Get(os.Create(o.profile))
+	defer f.Close()
+	must.Do(pprof.StartCPUProfile(f))
+	defer pprof.StopCPUProfile()
+	for range o.runs {
+		begin, cpu := time.Now(), stat.CPUTime()
+		must.Do(do())
+		fmt.Printf("%.1f ms, %.1f of CPU\n", time.Since(begin).Seconds()*1e3, (stat.CPUTime()-cpu).Seconds()*1e3)
+	}
 	return nil
 }
 

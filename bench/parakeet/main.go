@@ -21,6 +21,7 @@ type options struct {
 	threads, runs int
 	seconds       float64
 	peers, script string
+	profile       string
 }
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	flag.Float64Var(&o.seconds, "seconds", 20, "of sound in a run; of -hour 3600 unless said")
 	flag.StringVar(&o.peers, "peers", filepath.Join("bench", "parakeet"), "`folder` with node_modules")
 	flag.StringVar(&o.script, "script", filepath.Join("bench", "parakeet", "peer.mjs"), "that runs the peers")
+	flag.StringVar(&o.profile, "profile", "", "`file` for what quern's runs of -encoder spend their time on, as pprof reads it; the peer is left out")
 	flag.Parse()
 	said := false
 	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "seconds" })

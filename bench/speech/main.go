@@ -7,6 +7,8 @@
 // The first bytes of a text should come when its first sentence is made, and not
 // later: the time to them is printed beside the time the first sentence takes alone.
 //
+// With -openings it measures that for ten answers that begin in different ways.
+//
 // With -intelligibility it measures the built-in voices instead, without a server: how
 // many words of them a recogniser gets wrong, and of others beside them. With -samples it
 // writes docs/voice/samples.html, where they are heard.
@@ -48,6 +50,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 1000, "requests of the memory measurement; 0 for none")
 	flag.IntVar(&o.streams, "streams", 2, "of which so many at a time")
 	flag.IntVar(&o.pid, "pid", 0, "process whose memory is read; 0 for none")
+	ten := flag.Bool("openings", false, "measure only when the first sound of ten different answers leaves")
 	understood := flag.Bool("intelligibility", false, "let a recogniser write down what the built-in voices say, and others beside them; needs no server")
 	var h hearing
 	flag.StringVar(&h.recogniser, "recogniser", "/usr/share/pocketsphinx/model/en-us", "folder of pocketsphinx's US English model")
@@ -62,6 +65,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	measure := func() error { return run(ctx, o, os.Stdout) }
+	if *ten {
+		measure = func() error { return soon(ctx, o, os.Stdout) }
+	}
 	if *page != "" {
 		measure = func() error { return samples(ctx, *page) }
 	}

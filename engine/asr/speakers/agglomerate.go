@@ -26,6 +26,7 @@ type Agglomeration struct {
 	MinSize   int     // clusters with fewer members join the nearest of the others
 	MinShare  float64 // of all vectors, in place of MinSize where it is less
 	Bounds
+	Gap // that keeps clusters apart below the threshold
 }
 
 // Published is the agglomeration of pyannote's speaker-diarization-3.1, whose windows are
@@ -44,7 +45,7 @@ func (a Agglomeration) Cluster(x [][]float32) []int {
 	least := min(a.MinSize, max(1, int(math.RoundToEven(a.MinShare*float64(len(x))))))
 	unit := Unit(x)
 	tree := Link(unit, Centroid)
-	labels := tree.Below(a.Threshold)
+	labels := tree.Parted(a.Threshold, a.Gap)
 	n := len(large(labels, least))
 	if want := a.fit(n); want != n {
 		labels = a.nearest(tree, want, least)

@@ -127,11 +127,11 @@ func TestAgglomeration(t *testing.T) {
 	}
 	for name, with := range map[string]speakers.Agglomeration{
 		"free":               a,
-		"three speakers":     {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Min: 3, Max: 3}},
-		"two speakers":       {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Min: 2, Max: 2}},
-		"at least four":      {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Min: 4}},
-		"at most two":        {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Max: 2}},
-		"min_cluster_size 2": {a.Threshold, 2, a.MinShare, speakers.Bounds{}},
+		"three speakers":     {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Min: 3, Max: 3}, speakers.Gap{}},
+		"two speakers":       {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Min: 2, Max: 2}, speakers.Gap{}},
+		"at least four":      {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Min: 4}, speakers.Gap{}},
+		"at most two":        {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Max: 2}, speakers.Gap{}},
+		"min_cluster_size 2": {a.Threshold, 2, a.MinShare, speakers.Bounds{}, speakers.Gap{}},
 	} {
 		if got := with.Cluster(g.Embeddings); !slices.Equal(got, g.Results[name]) {
 			t.Errorf("%s:\n%d, want\n%d", name, got, g.Results[name])

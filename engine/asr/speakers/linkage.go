@@ -141,14 +141,31 @@ func (t *Tree) First(k int) []int {
 
 // Below returns the cluster of each point when only merges whose height is at most that,
 // and those within them, are made.
-func (t *Tree) Below(height float64) []int {
-	top := make([]float64, len(t.Merges)) // of the merge and those within it
+func (t *Tree) Below(height float64) []int { return t.Parted(height, Gap{}) }
+
+// A Gap is what keeps two clusters apart that are nearer to each other than others may be:
+// each has so many points at least and is narrow. The zero value is none.
+type Gap struct {
+	Points int
+	Times  float64 // that their distance is of the largest within them
+	From   float64 // share of the height from which on it counts
+}
+
+// Parted is Below without merges across a gap, and those they are within.
+func (t *Tree) Parted(height float64, g Gap) []int {
+	top := make([]float64, len(t.Merges)) // of the merge and those within it; infinite where one is not made
 	for i, m := range t.Merges {
-		top[i] = m.Height
+		within, least := 0.0, m.Size
 		for _, c := range []int{m.A, m.B} {
 			if c >= t.points {
-				top[i] = max(top[i], top[c-t.points])
+				within, least = max(within, top[c-t.points]), min(least, t.Merges[c-t.points].Size)
+			} else {
+				least = 1
 			}
+		}
+		top[i] = max(within, m.Height)
+		if top[i] > height || g.Points > 0 && least >= g.Points && m.Height > g.From*height && m.Height > g.Times*within {
+			top[i] = math.Inf(1)
 		}
 	}
 	return t.labels(func(i int) bool { return top[i] <= height })

@@ -155,6 +155,36 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// Two narrow clusters are two speakers though they are nearer to each other than others may
+// be; wide ones, small ones and those beside each other are one.
+func TestGap(t *testing.T) {
+	around := func(angle, width float64, n int) (list [][]float32) {
+		for i := range n {
+			at := angle + width*(float64(i)/float64(max(1, n-1))-0.5)
+			list = append(list, []float32{float32(math.Cos(at)), float32(math.Sin(at))})
+		}
+		return list
+	}
+	for name, tt := range map[string]struct {
+		apart, width float64
+		second, want int
+	}{
+		"narrow": {0.6, 0.05, 5, 2},
+		"wide":   {0.6, 0.5, 5, 1},
+		"one":    {0.6, 0, 1, 1},
+		"beside": {0.3, 0.02, 5, 1},
+		"beyond": {0.9, 0.5, 3, 2},
+	} {
+		means, _ := speakers.NewClustering(nil, 10.0/3).Centroids(append(around(0, tt.width, 6), around(tt.apart, tt.width, tt.second)...), speakers.Bounds{})
+		if len(means) != tt.want {
+			t.Errorf("%s: %d speakers, want %d", name, len(means), tt.want)
+		}
+		if means, _ = speakers.NewClustering(nil, 10.0/3).Centroids(append(around(0, 0.05, 6), around(0.6, 0.05, 5)...), speakers.Bounds{Max: 1}); len(means) != 1 {
+			t.Errorf("%d speakers where there is one at most", len(means))
+		}
+	}
+}
+
 // Segments are cut where the speaker changes; words where two speak are marked.
 func TestLabel(t *testing.T) {
 	word := func(text string, start, end float64) asr.Word { return asr.Word{Text: text, Start: start, End: end} }

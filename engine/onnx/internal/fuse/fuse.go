@@ -48,7 +48,7 @@ type step func(c *run.Call) []*tensor.Tensor
 func Body(s *run.Session, b *run.Body) {
 	known := &steps{make(map[*onnx.Node]*layer), make(map[*onnx.Node]*normed), make(map[*onnx.Node]func(dst, x, up []float32))}
 	for _, pass := range [][]func(*group, *onnx.Node) bool{
-		{(*group).layerNorm, (*group).gelu, (*group).attention, (*group).int8Linear, (*group).int8Conv, (*group).ended, (*group).bentNorm, (*group).swish, (*group).hidden},
+		{(*group).layerNorm, (*group).gelu, (*group).attention, (*group).int8Linear, (*group).int8Conv, (*group).ended, (*group).bentNorm, (*group).swish, (*group).hidden, (*group).excerpt, (*group).shift},
 		{(*group).linear, (*group).skipNorm},
 		{(*group).activated},
 		{(*group).quantized},

@@ -142,6 +142,8 @@ var fuseCases = []fuseCase{
 		y := b.Node("Softmax", []string{b.Node("Where", []string{hide, float(b, -1e4), x})}, onnxtest.Int("axis", 2))
 		return b.Node("Where", []string{hide, float(b, 0), y})
 	}},
+	{"product of places", []string{"excerpt"}, func(b *onnxtest.Builder, x string) string { return b.Node("Add", []string{x, writtenPlaces(b, x, 16)}) }},
+	{"scores by distance", []string{"shift"}, func(b *onnxtest.Builder, x string) string { return writtenShift(b, x, 5, 3) }},
 	{"swish", []string{"swish"}, func(b *onnxtest.Builder, x string) string {
 		return b.Node("Mul", []string{b.Node("Sigmoid", []string{x}), x})
 	}},
@@ -301,6 +303,55 @@ func TestFuse(t *testing.T) {
 	}
 }
 
+// writtenPlaces is a product of as many of 31 rows as x has beside each other, in both
+// directions, summed.
+func writtenPlaces(b *onnxtest.Builder, x string, n int) string {
+	rows := b.Node("Slice", []string{b.Node("Shape", []string{x}), b.List(1), b.List(2)})
+	places := b.Node("Slice", []string{weights(b, 1, 31, 16), b.Node("Sub", []string{b.List(16), rows}), b.Node("Add", []string{b.List(15), rows}), b.List(1), b.List(1)})
+	return b.Node("ReduceSum", []string{b.Node("MatMul", []string{places, weights(b, 16, n)}), b.List(1)})
+}
+
+// writtenShift is the shift of x's rows by so many distances, as NeMo exports it.
+func writtenShift(b *onnxtest.Builder, x string, distances, rows int) string {
+	y := b.Node("MatMul", []string{b.Node("Reshape", []string{x, b.List(1, 2, 3, 16)}), weights(b, 16, distances)})
+	y = b.Node("Pad", []string{y, b.List(0, 0, 0, 1, 0, 0, 0, 0)})
+	y = b.Node("Slice", []string{b.Node("Reshape", []string{y, b.List(1, 2, -1, 3)}), b.List(1), b.List(math.MaxInt32), b.List(2), b.List(1)})
+	y = b.Node("Reshape", []string{y, b.List(1, 2, 3, int64(distances))})
+	return b.Node("Slice", []string{y, b.List(0), b.Node("Slice", []string{b.Node("Shape", []string{x}), b.List(1), b.List(2)}), b.List(3)})
+}
+
+// Rows of a constant are multiplied once, whichever runs ask for them, and more than are kept
+// by themselves.
+func TestExcerpt(t *testing.T) {
+	session := func(plain bool) *run.Session {
+		b := onnxtest.New(14)
+		b.Named([]string{"y"}, "Identity", []string{writtenPlaces(b, b.Input("x", onnx.Float, "a", "b", "c"), 20)})
+		b.Model.Graph.Outputs = append(b.Model.Graph.Outputs, onnx.Value{Name: "y", Type: onnx.Type{Kind: onnx.KindTensor, Elem: onnx.Float}})
+		p := threads.NewPool(2)
+		t.Cleanup(p.Close)
+		s, err := run.New(&b.Model, run.Options{Pool: p, NoFusion: plain}, run.Operators{Table: ops.Table(), Fuse: Body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	fused, plain := session(false), session(true)
+	for _, rows := range []int{3, 1, 4, 4, 8, 2, 9, 15, 8} { // 2·rows−1 of 31; 16 are kept
+		in := map[string]*tensor.Tensor{"x": tensor.New(onnx.Float, 1, rows, 16)}
+		got, err := fused.Run(context.Background(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := plain.Run(context.Background(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got["y"].F, want["y"].F) {
+			t.Errorf("%d rows: got %v, want %v", rows, got["y"].F, want["y"].F)
+		}
+	}
+}
+
 // TestFuseRefuses gives steps what they are not written for: they run the nodes
 // they stand for.
 func TestFuseRefuses(t *testing.T) {
@@ -330,6 +381,7 @@ func TestFuseRefuses(t *testing.T) {
 			y = b.Node("Softmax", []string{b.Node("Where", []string{hide, float(b, -1e4), y})}, onnxtest.Int("axis", -1))
 			return b.Node("Where", []string{hide, float(b, 0), y})
 		}},
+		{"scores by distance of which some are beyond", "shift", func(b *onnxtest.Builder, x string) string { return writtenShift(b, x, 4, 3) }},
 		{"a sum that broadcasts", "norm", func(b *onnxtest.Builder, x string) string {
 			return writtenNorm(b, b.Node("Add", []string{x, b.Node("ReduceMean", []string{x}, onnxtest.IntList("axes", 1))}))
 		}},
