@@ -232,7 +232,7 @@ func (s *scanner) betweenDays() bool {
 // dueBy reports whether a day may follow, if what is written is no common fraction: by 5/1.
 func (s *scanner) dueBy() bool {
 	w := s.lastWord()
-	return w == "by" || w == "before" || w == "after" || w == "of" && s.wordBack(2) == "week"
+	return w == "by" || w == "before" || w == "after" || w == "of" && s.wordBack(2) == "week" || w == "is" && (s.wordBack(2) == "deadline" || s.wordBack(2) == "birthday" || s.wordBack(2) == "date")
 }
 
 // monthBack reports whether the k-th item from the end is a month.
