@@ -442,24 +442,6 @@ var (
 	grades         = set(`average grade student students`)
 )
 
-// groupsOf says digits one by one, with a comma between the groups.
-func groupsOf(s string) []string {
-	var out []string
-	for _, group := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" -.()", r) }) {
-		if len(out) > 0 {
-			out = append(out, ",")
-		}
-		for _, r := range group {
-			if r == 'X' {
-				out = append(out, "!X")
-			} else {
-				out = append(out, ones[r-'0'])
-			}
-		}
-	}
-	return out
-}
-
 // inPairs says up to four digits as houses and flights are: three seventy, one oh
 // one, fifteen forty nine.
 func inPairs(s string, accent Accent) []string {
