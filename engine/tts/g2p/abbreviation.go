@@ -27,14 +27,14 @@ var abbreviations = func() map[string][]abbreviation {
 	out := map[string][]abbreviation{}
 	for kind, list := range [...]string{
 		beforeName: `mr Mister, mrs Missus, ms Miz, dr Doctor, prof Professor, st Saint, gen General, sen Senator, rep Representative, gov Governor, capt Captain, cpt Captain, pfc Private First Class, sens Senators, reps Representatives, profs Professors, drs Doctors, govs Governors, mme Madame, mlle Mademoiselle, rt Right, lt Lieutenant, col Colonel,
-			sgt Sergeant, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, asst Assistant, mgr Manager, asso Associate, secy Secretary, treas Treasurer, cmdt Commandant, brig Brigadier, cdr Commander, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
+			sgt Sergeant, ofc Officer, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, asst Assistant, mgr Manager, asso Associate, secy Secretary, treas Treasurer, cmdt Commandant, brig Brigadier, cdr Commander, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
 		counted: `p page, pp pages, no number, nos numbers, vol volume, vols volumes, ch chapter, chap chapter, fig figure, figs figures, eq equation, eqs equations, sec section, secs sections, art article,
-			ext extension, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines, fl floor, pt part, pts parts, para paragraph, paras paragraphs, bk book, bks books, ser series, rm Room, flt flight, rte Route, cat Category, cl clause, lat latitude, elev elevation, alt altitude, pop population, fn footnote, ep episode, eps episodes,
+			ext extension, ex exhibit, exh exhibit, sched schedule, reg regulation, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines, fl floor, pt part, pts parts, para paragraph, paras paragraphs, bk book, bks books, ser series, rm Room, flt flight, rte Route, cat Category, cl clause, lat latitude, elev elevation, alt altitude, pop population, fn footnote, ep episode, eps episodes,
 			gen Genesis, exod Exodus, lev Leviticus, deut Deuteronomy, josh Joshua, judg Judges, sam Samuel, kgs Kings, chr Chronicles, chron Chronicles, neh Nehemiah, eccl Ecclesiastes, jer Jeremiah, ezek Ezekiel, dan Daniel, zech Zechariah, mal Malachi, thess Thessalonians, tim Timothy, jas James, pet Peter, ps Psalm, prov Proverbs, isa Isaiah, matt Matthew, rom Romans, cor Corinthians, gal Galatians, eph Ephesians, phil Philippians, heb Hebrews, rev Revelation`,
 		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, terr Terrace, cir Circle, cres Crescent, expy Expressway, fwy Freeway, tpke Turnpike, hts Heights, plz Plaza, trl Trail, bldg Building, aly Alley, bch Beach`,
 		ofWhat: `ed Education, agric Agriculture, sci Science, tech Technology, econ Economics, med Medicine, comm Commerce`,
 		anywhere: `jr Junior, sr Senior, esq Esquire, etc et cetera, vs versus, approx approximately, dept department, inc Incorporated, ltd Limited, corp Corporation, co Company, bros Brothers, assn Association,
-			univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, pls please, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors, asst Assistant, mgr Manager, intl International, natl National, acct account, amt amount, qty quantity, hosp Hospital, ret retired, pkg package, pkgs packages, lg large, ea each, appt appointment, appts appointments, mtg meeting, bldgs buildings, inst Institute, assoc Association, bldg Building, mtn Mountain, mts Mountains, dist District, div Division, exec Executive, min minimum,
+			pct percent, wk week, univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, pls please, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors, asst Assistant, mgr Manager, intl International, natl National, acct account, amt amount, qty quantity, hosp Hospital, ret retired, pkg package, pkgs packages, lg large, ea each, appt appointment, appts appointments, mtg meeting, bldgs buildings, inst Institute, assoc Association, bldg Building, mtn Mountain, mts Mountains, dist District, div Division, exec Executive, min minimum,
 			jan January, feb February, mar March, apr April, jun June, jul July, aug August, sept September, sep September, oct October, nov November, dec December,
 			mon Monday, tue Tuesday, tues Tuesday, wed Wednesday, thu Thursday, thur Thursday, thurs Thursday, fri Friday, sat Saturday, sun Sunday, e.g for example, i.e that is, a.k.a also known as, p.s P S`,
 		state: `ala Alabama, ariz Arizona, ark Arkansas, calif California, colo Colorado, conn Connecticut, del Delaware, fla Florida, ga Georgia, ill Illinois, ind Indiana, kan Kansas, ky Kentucky, la Louisiana,
@@ -49,7 +49,7 @@ var abbreviations = func() map[string][]abbreviation {
 }()
 
 // unstopped are abbreviations said in full without a full stop too.
-var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Pls": "please", "pls": "please", "plz": "please", "Thx": "thanks", "thx": "thanks", "Mtg": "meeting", "mtg": "meeting", "Appt": "appointment", "appt": "appointment", "YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month", "idk": "!IDK", "ttyl": "!TTYL", "TTYL": "!TTYL", "imo": "!IMO", "imho": "!IMHO", "iirc": "!IIRC", "afaik": "!AFAIK", "afk": "!AFK", "Ctrl": "control", "Qty": "quantity", "Cmd": "command"}
+var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Pls": "please", "pls": "please", "plz": "please", "Thx": "thanks", "thx": "thanks", "Mtg": "meeting", "mtg": "meeting", "Appt": "appointment", "appt": "appointment", "YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month", "Cc": "!CC", "cc": "!CC", "Bcc": "!BCC", "hwy": "highway", "hrs": "hours", "acre-ft": "acre feet", "ur": "your", "lmk": "!LMK", "smth": "something", "omw": "on my way", "idc": "!IDC", "irl": "!IRL", "icymi": "!ICYMI", "iykyk": "!IYKYK", "ootd": "!OOTD", "pKa": "!PKA", "rn": "right now", "Tues": "Tuesday", "Thurs": "Thursday", "Thur": "Thursday", "Weds": "Wednesday", "Feb": "February", "Apr": "April", "Aug": "August", "Sept": "September", "Oct": "October", "Nov": "November", "Dec": "December", "idk": "!IDK", "ttyl": "!TTYL", "TTYL": "!TTYL", "imo": "!IMO", "imho": "!IMHO", "iirc": "!IIRC", "afaik": "!AFAIK", "afk": "!AFK", "Ctrl": "control", "Qty": "quantity", "Cmd": "command"}
 
 // words that may also be said as they stand, with a small letter: not at a
 // sentence's end.
@@ -89,6 +89,10 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			return true
 		}
 	}
+	if full := books[w]; full != "" && verse().MatchString(next) {
+		s.put([]string{full}, k+1)
+		return true
+	}
 	if w == "v" && name && s.afterName() {
 		s.put([]string{"versus"}, k+1) // Roe v. Wade
 		return true
@@ -109,6 +113,9 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		s.put([]string{full}, k+1)
 		return true
 	}
+	if len(w) == 3 && initialisms[w] && !s.capitals && !digit {
+		return false // the SAT.
+	}
 	for _, a := range abbreviations[strings.ToLower(w)] {
 		stop := upper || next == ""
 		switch a.kind {
@@ -118,7 +125,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = false
 		case counted:
-			if roman := next[:wordLen(next)]; !digit && !(upper && len(w) > 1 && romanNumber(roman) > 0 && !(roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of "))) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) && !(len(roman) > 1 && (a.full == "volume" || a.full == "chapter" || a.full == "book" || a.full == "part") && romanNumber(roman) > 0) || len(w) == 1 && !small {
+			if roman := next[:wordLen(next)]; !digit && !labelAhead().MatchString(next) && !(upper && len(w) > 1 && romanNumber(roman) > 0 && !(roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of "))) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) && !(len(roman) > 1 && len(w) > 1 && w != "no" && w != "No" && strings.Trim(roman, "ivx") == "" && romanNumber(roman) > 0) && !(len(roman) > 1 && (a.full == "volume" || a.full == "chapter" || a.full == "book" || a.full == "part") && romanNumber(roman) > 0) || len(w) == 1 && !small {
 				continue
 			}
 			if small && w == "cat" {
@@ -134,7 +141,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = upper && !name || next == ""
 		case state:
-			if small || !s.afterComma() && !stateWords[s.lastWord()] && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
+			if small || !s.afterComma() && !stateWords[s.lastWord()] && !onlyStates[w] && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
 				continue
 			}
 			stop = upper && starters[strings.ToLower(next[:wordLen(next)])] || next == ""
@@ -148,6 +155,9 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			if w == "est" && strings.HasPrefix(next, "in ") {
 				break
+			}
+			if w == "EST" && !s.capitals && !digit {
+				continue
 			}
 			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
 				continue
@@ -177,14 +187,16 @@ var (
 	verse  = lazy(`^\d{1,3}:\d`)
 )
 
-// stateWords are words behind which Ill. is a state too.
+// onlyStates mean nothing else; stateWords are words behind which Ill. is a state too.
+var onlyStates = set("Ariz Calif Colo Conn Fla Kan Mich Minn Neb Nev Okla Tenn Wis Wyo")
+
 var stateWords = set("in from near of across outside northern southern eastern western central")
 
 // beforeOf are abbreviations before "of"; books are those of the Bible that are cut short
 // without a stop, before a chapter and a verse.
 var (
 	beforeOf = map[string]string{"Sec": "Secretary", "No": "number", "no": "number"}
-	books    = map[string]string{"Gen": "Genesis", "Ex": "Exodus", "Ps": "Psalm", "Isa": "Isaiah", "Mt": "Matthew", "Matt": "Matthew", "Mk": "Mark", "Lk": "Luke", "Jn": "John", "Rom": "Romans", "Cor": "Corinthians", "Rev": "Revelation"}
+	books    = map[string]string{"Gen": "Genesis", "Ex": "Exodus", "Heb": "Hebrews", "Jas": "James", "Phil": "Philippians", "Gal": "Galatians", "Eph": "Ephesians", "Dan": "Daniel", "Prov": "Proverbs", "Deut": "Deuteronomy", "Lev": "Leviticus", "Ps": "Psalm", "Isa": "Isaiah", "Mt": "Matthew", "Matt": "Matthew", "Mk": "Mark", "Lk": "Luke", "Jn": "John", "Rom": "Romans", "Cor": "Corinthians", "Rev": "Revelation"}
 )
 
 // over are the times a change is measured over.
@@ -196,6 +208,7 @@ var (
 	spans          = set("sec min hr wk mo yr")
 	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot id")
 	dose           = map[string]string{"tab": "tablet", "tabs": "tablet", "cap": "capsule", "caps": "capsule"}
+	sizes          = map[string]string{"med": "medium", "lg": "large", "lrg": "large", "sm": "small"}
 	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "flr": "floor", "edn": "edition", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
 )
 
@@ -219,6 +232,12 @@ func (s *scanner) counts(w, next string) string {
 		return "number"
 	case lived[w] != "" && yearAhead().MatchString(next) && (len(s.out) == 0 || s.out[len(s.out)-1].Kind == Punctuation):
 		return lived[w]
+	case w == "med" && (strings.HasPrefix(next, "heat") || strings.HasPrefix(next, "low") || strings.HasPrefix(next, "high")):
+		return "medium"
+	case sizes[w] != "" && unicode.IsLower(first) && unicode.IsNumber(firstRune(s.lastSource())):
+		return sizes[w]
+	case w == "no" && possessors[s.lastWord()] && (strings.HasPrefix(next, "is ") || strings.HasPrefix(next, "was ")):
+		return "number"
 	case w == "c" && unicode.IsLower(first):
 		amount := s.lastSource()
 		if r := firstRune(amount); !unicode.IsNumber(r) || strings.HasSuffix(amount, "s") {
@@ -246,7 +265,23 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 			s.operator(true) // sin² x
 		}
 		return true
+	case (w == "y" || w == "yr") && strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])):
+		s.put([]string{"year", "old"}, k+2)
+		return true
+	case w == "x" && s.lastWord() != "" && s.lastWord() != "for" && courses().MatchString(after[:min(len(after), 16)]):
+		s.put([]string{"for"}, k) // 2 tablets x 7 days
+		return true
+	case w == "Tel" && strings.HasPrefix(after, ":"):
+		s.put([]string{"telephone"}, k)
+		return true
+	case behindOrdinals[strings.ToLower(w)] != "" && len(w) > 1 && w != "Inf" && w != "Div" && s.afterOrdinal():
+		s.put([]string{behindOrdinals[strings.ToLower(w)]}, k)
+		return true
 	case w == "w" && strings.HasPrefix(after, "/"):
+		if strings.HasPrefix(after, "/e") && !joins(firstRune(after[2:])) {
+			s.put([]string{"whatever"}, k+2)
+			return true
+		}
 		if strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])) {
 			s.put([]string{"without"}, k+2)
 			s.space()
@@ -292,7 +327,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		s.put([]string{full}, k)
 		return true
 	}
-	if full := numberedToo[w]; full != "" && len(after) > 1 && after[0] == ' ' && isDigit(after[1]) {
+	if full := numberedToo[w]; full != "" && len(after) > 1 && after[0] == ' ' && (isDigit(after[1]) || len(w) > 2 && upper(after[1]) && !joins(firstRune(after[2:]))) {
 		s.put([]string{full}, k)
 		return true
 	}
@@ -308,6 +343,9 @@ var ends = map[string]string{"St": "Street", "Ave": "Avenue", "Rd": "Road", "Blv
 
 // numberedToo are abbreviations before a number that are written without a stop too.
 var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
+
+// labelAhead is a number with a letter in front: F-22, A1.
+var labelAhead = lazy(`^[A-Z](?:(?:-|\.)?\d|[,;:)]|\.?$)`)
 
 var dayParts = set("morning afternoon evening night nights mornings")
 
@@ -341,7 +379,10 @@ func following(after string) string {
 	return strings.ToLower(after[:wordLen(after)])
 }
 
-var streetEnds = set(`street avenue road boulevard drive lane court place square way parkway`)
+// courses are how long a treatment lasts.
+var courses = lazy(`^ \d{1,3} ?(?:days?|weeks?|wks?|months?|mos?|hours?|hrs?|d)\b`)
+
+var streetEnds = set(`street avenue road boulevard drive lane court place square way parkway quay crescent terrace highway trail plaza circle row`)
 
 var streetAhead = lazy(`^(?:[A-Z0-9]\w+ ){0,2}(?:[A-Z0-9]\w+ )(?:St|Ave|Rd|Blvd|Dr|Ln|Street|Avenue|Road|Drive|Lane)`)
 
@@ -381,7 +422,7 @@ func (s *scanner) afterComma() bool {
 // weekday reports whether Sun. is a day: next to a number, a comma, another day or
 // a preposition of time.
 func (s *scanner) weekday(next rune) bool {
-	return next >= '0' && next <= '9' || next == '&' || strings.Contains(" on and to or every next last this saturday friday ", " "+s.lastWord()+" ") && s.lastWord() != ""
+	return next >= '0' && next <= '9' || next == '&' || strings.Contains(" on and to or every next last this saturday friday closed open since until till by from through except ", " "+s.lastWord()+" ") && s.lastWord() != ""
 }
 
 // initials reads letters with full stops between them.

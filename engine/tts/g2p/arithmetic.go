@@ -27,27 +27,58 @@ var arithmetic = []pattern{
 	}},
 	// 5! = 120
 	{re(`(\d{1,3})!`), func(m []string, s *scanner) []string {
-		if !sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) {
+		if w := s.nextWord(); !sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && w != "is" && w != "has" {
 			return nil
 		}
 		return append(cardinal(m[1], s.accent), "factorial")
 	}},
 	// 1 Cor. 13
-	{re(`([123])\s(?:Sam|Kgs|Kings|Chr|Chron|Cor|Thess|Tim|Pet|John|Samuel|Chronicles|Corinthians|Thessalonians|Timothy|Peter)\.?\s\d`), func(m []string, s *scanner) []string {
+	{re(`([123])\s(?:Sam|Kgs|Kings|Chr|Chron|Cor|Thess|Tim|Pet|John|Samuel|Chronicles|Corinthians|Thessalonians|Timothy|Peter|Jn|Macc|Esd)\.?\s\d{1,3}`), func(m []string, s *scanner) []string {
 		s.matchEnd = s.i + 1
 		return ordinal(cardinal(m[1], s.accent))
+	}},
+	// 4-5/8
+	{re(`(\d{1,3})-(\d{1,2})/(2|3|4|8|16|32|64)`), func(m []string, s *scanner) []string {
+		if atoi(m[2]) >= atoi(m[3]) {
+			return nil
+		}
+		out := fraction(m[1], m[2], m[3], s.accent)
+		if rest := s.text[s.matchEnd:]; strings.HasPrefix(rest, `"`) && !s.quoted || strings.HasPrefix(rest, "″") {
+			s.matchEnd += utf8.RuneLen(firstRune(rest))
+			return append(out, s.named1("", "inch", "inches"))
+		}
+		return join(out, s.unitAfter(false))
+	}},
+	// 1/250 s of a camera
+	{re(`1/(\d{1,5})\s?s(?:ec)?`), func(m []string, s *scanner) []string {
+		if atoi(m[1]) < 2 {
+			return nil
+		}
+		return join([]string{"one"}, ordinal(cardinal(m[1], s.accent)), []string{"second"})
 	}},
 	{re(`(\d)/(\d{1,2})(?:rds|ths)`), func(m []string, s *scanner) []string { return fraction("", m[1], m[2], s.accent) }},
 	// 9.8/10, 3.85/4.0
 	{re(`(\d+\.\d+)/(\d{1,4}(?:\.\d+)?)`), func(m []string, s *scanner) []string {
-		return join(decimal(m[1], s.accent), []string{"out", "of"}, decimal(m[2], s.accent))
+		return join(decimal(m[1], s.accent), []string{"out", "of"}, decimal(m[2], s.accent), s.unitAfter(false))
 	}},
 	{re(`(?:(\d{1,3})\s)?(\d{1,3})[/⁄](\d{1,3})`), func(m []string, s *scanner) []string {
 		if d := m[3]; m[1] == "" && (d == "32" || d == "64") && atoi(m[2]) > 1 && atoi(m[2]) < atoi(d) && inches[s.nextWord()] {
 			return join(cardinal(m[2], s.accent), plural(ordinal(cardinal(d, s.accent)))) // 3/32 of an inch
 		}
+		if m[1] == "" && countable[s.lastWord()] && atoi(m[2]) <= atoi(m[3]) {
+			return join(cardinal(m[2], s.accent), []string{"of"}, cardinal(m[3], s.accent)) // step 3/7
+		}
+		if rest := s.text[s.matchEnd:]; m[1] == "" && s.before() == '(' && len(s.out) > 1 && strings.HasPrefix(rest, ")") && (len(rest) == 1 || strings.ContainsRune("\n.,:;!", rune(rest[1]))) && atoi(m[2]) <= atoi(m[3]) {
+			return join(cardinal(m[2], s.accent), []string{"of"}, cardinal(m[3], s.accent)) // retrying (3/5)
+		}
 		if m[1] == "" && s.rated(atoi(m[2]), m[3]) {
 			return join(cardinal(m[2], s.accent), []string{"out", "of"}, cardinal(m[3], s.accent))
+		}
+		if m[1] == "" && atoi(m[2]) > atoi(m[3]) && atoi(m[3]) > 1 && sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) {
+			return join(cardinal(m[2], s.accent), []string{"over"}, cardinal(m[3], s.accent)) // 12/4 = 3
+		}
+		if mon, day := atoi(m[2]), atoi(m[3]); m[1] == "" && s.accent == US && mon > 1 && mon <= 12 && day > 20 && day <= 31 && !sums[s.lastWord()] && !sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && !pluralNoun(s.nextWord()) && s.nextWord() != "of" && !inches[s.nextWord()] {
+			return dayOf(m[2], m[3], "", s.accent) // 12/25 is a holiday
 		}
 		part := fraction(m[1], m[2], m[3], s.accent)
 		if rest := s.text[s.matchEnd:]; (strings.HasPrefix(rest, `"`) && !s.quoted || strings.HasPrefix(rest, "″")) && part != nil {
@@ -61,6 +92,14 @@ var arithmetic = []pattern{
 	}},
 	{re(`(\d{1,3})?\s?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])`), func(m []string, s *scanner) []string {
 		n, d, _ := strings.Cut(vulgar[firstRune(m[2])], "/")
+		if rest := s.text[s.matchEnd:]; strings.HasPrefix(rest, `"`) && !s.quoted || strings.HasPrefix(rest, "″") {
+			s.matchEnd += utf8.RuneLen(firstRune(rest))
+			name := "inches"
+			if m[1] == "" || s.describes() {
+				name = "inch"
+			}
+			return append(fraction(m[1], n, d, s.accent), name)
+		}
 		return join(fraction(m[1], n, d, s.accent), s.unitAfter(m[1] == ""))
 	}},
 	// 3:1
@@ -96,9 +135,10 @@ func (s *scanner) rated(n int, of string) bool {
 }
 
 var (
-	outOf   = set("5 20 25 30 40 50 60 100")
-	ratings = set("score scored scores scoring rate rated rates rating ratings gave give gives giving got get grade graded review reviewed mark marks stars test quiz exam")
-	sums    = set("plus minus times equals by over")
+	countable = set("step page part slide chapter day round phase stage layer epoch item lesson question episode track batch attempt game leg heat lap")
+	outOf     = set("5 20 25 30 40 50 60 100")
+	ratings   = set("score scored scores scoring rate rated rates rating ratings gave give gives giving got get grade graded review reviewed mark marks stars test quiz exam")
+	sums      = set("plus minus times equals by over")
 )
 
 // sumBehind is an operator and what it works on: what stands before is of a sum.
@@ -106,17 +146,29 @@ var sumBehind = lazy(`^ ?[-+−=×*/÷] ?(?:\d+(?:[^\dk]|$)|[a-z(])`)
 
 // measured is a quantity with its unit, and measuredToo one that follows.
 var (
-	measured    = lazy(`^[-−]?\d[\d.,]*\s?(?:°|[A-Za-z]{2,}$|[gLm]$)`)
-	measuredToo = lazy(`^[-−]?\d[\d.,]*\s?[°A-Za-z]`)
+	measured    = lazy(`^[-−]?\d[\d.,]*\s?(?:°|[A-Za-z]{2,}$|[gLm]$|["″'′]$)`)
+	measuredToo = lazy(`^[-−]?\d[\d.,]*\s?[°A-Za-z"″'′]`)
 )
 
 // applied is a function of one letter and what it is applied to: f(x).
-var applied = pattern{re(`([A-Za-z])\(([A-Za-z])\)`), func(m []string, s *scanner) []string {
-	if m[0] == "a(n)" || joins(s.before()) {
+var applied = pattern{re(`([A-Za-z])(['’′]{0,2})\(([^()]{1,24}\))`), func(m []string, s *scanner) []string {
+	if m[0] == "a(n)" || joins(s.before()) || labels[s.lastWord()] || titled[s.lastWord()] || !argument().MatchString(m[3]) {
 		return nil
 	}
-	return []string{"!" + strings.ToUpper(m[1]), "of", "!" + strings.ToUpper(m[2])}
+	s.matchEnd -= len(m[3])
+	out := []string{"!" + strings.ToUpper(m[1])}
+	for range utf8.RuneCountInString(m[2]) {
+		out = append(out, "prime")
+	}
+	return append(out, "of")
 }}
+
+// argument is what a function is applied to, up to its parenthesis; titled are words before letters
+// whose parts are in parentheses: paragraph b(2).
+var (
+	argument = lazy(`^[-−+]?(?:\d+(?:\.\d+)?|\d*[A-Za-zπθαβωλ]|log|sin|cos|ln)[²³ⁿ]?(?:[ ,|+−*/^=<>-].*)?\)$`)
+	titled   = set("section paragraph subsection article rule annex appendix item clause class part title regulation chapter type group vitamin hepatitis plan option")
+)
 
 // trigonometry are functions before an angle or a variable.
 var trigonometry = map[string]string{"sin": "sine", "cos": "cosine", "tan": "tangent", "arcsin": "arc sine", "arccos": "arc cosine", "arctan": "arc tangent"}
@@ -244,13 +296,19 @@ func (s *scanner) operator(number bool) {
 		if o.sign == " / " && measured().MatchString(s.lastSource()) && measuredToo().MatchString(after[:min(len(after), 24)]) {
 			continue // 425 °F / 220 °C
 		}
+		if last := s.lastSource(); o.sign == " / " && len(last) > 1 && digitsOf(last) == "" {
+			continue // 10 a.m. PST / 1 p.m. EST
+		}
 		if !ok || after == "" || !number && (o.sign[0] != ' ' || o.say == "to") {
 			continue
 		}
 		if r := firstRune(after); !o.number || r >= '0' && r <= '9' || strings.ContainsRune("$£€¥π√½⅓⅔¼¾⅛", r) {
 			s.space()
-			if o.sign == " - " && s.ranges(after) {
+			switch {
+			case o.sign == " - " && s.ranges(after):
 				o.say = "to"
+			case o.say == "times" && measured().MatchString(s.lastSource()) && measuredToo().MatchString(after[:min(len(after), 24)]):
+				o.say = "by" // 25 m × 12.5 m
 			}
 			s.put(strings.Fields(o.say), len(o.sign))
 			s.space()

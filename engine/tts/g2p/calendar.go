@@ -36,12 +36,17 @@ func fullName(s string, of []string) string {
 
 var calendar = []pattern{
 	// 2024-03-05T14:30:00Z
-	{re(`(\d{4}-\d\d-\d\d)[T ](\d\d):([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?:(Z)|([+-])(\d\d):?(\d\d))?`), func(m []string, s *scanner) []string {
+	{re(`(\d{4}-\d\d-\d\d)[T ](\d\d):([0-5]\d)(?::([0-5]\d)(?:[.,]\d+)?)?(?:(Z)|([+-])(\d\d):?(\d\d))?`), func(m []string, s *scanner) []string {
 		out := isoDate(m[1], s.accent)
 		if out == nil || atoi(m[2]) > 24 {
 			return nil
 		}
 		out = join(out, clock(m[2], m[3]))
+		if sec := m[4]; sec != "" && sec != "00" {
+			sec = strings.TrimPrefix(sec, "0")
+			out = append(append(append(out, "and"), below(atoi(sec), false)...), one(sec, "second", "seconds"))
+		}
+		m = slices.Delete(m, 4, 5)
 		switch {
 		case m[4] != "":
 			out = append(out, "!UTC")
@@ -57,11 +62,14 @@ var calendar = []pattern{
 	// 0630 hours, at 1430 hrs, by 0900
 	{re(`([01]\d|2[0-4])([0-5]\d)(?:\s?(?:hours|hrs|h))?`), func(m []string, s *scanner) []string {
 		unit, zero := m[0] != m[1]+m[2], m[1][0] == '0'
+		if strings.HasSuffix(m[0], m[2]+"h") && atoi(m[2])%15 == 0 && m[1] != "20" {
+			zero = true // the 1400h briefing
+		}
 		if !unit && !zero && !zones[s.nextWord()] || !(unit && zero) && !clockWords[s.lastWord()] && !zones[s.nextWord()] {
 			return nil
 		}
 		out := below(atoi(m[1]), false)
-		if zero && m[1] != "00" {
+		if m[1][0] == '0' && m[1] != "00" {
 			out = append([]string{"oh"}, out...)
 		}
 		if m[2] == "00" {
@@ -127,7 +135,7 @@ var calendar = []pattern{
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
 		common := atoi(m[1]) < atoi(m[2]) && atoi(m[2]) <= 12
-		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && (common || !s.dueBy()) {
+		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && !(s.lastWord() == "of" && s.wordBack(2) == "week") && (common || !s.dueBy()) {
 			return nil
 		}
 		return dayOf(m[1], m[2], "", s.accent)
@@ -160,8 +168,11 @@ var calendar = []pattern{
 		}
 		return plural(cardinal(digitsOf(m[1]), s.accent)[1:])
 	}},
-	// 1990s, '80s, class of '99
+	// 1990s, '80s, class of '99; but after 30s
 	{re(`['’]?(\d{1,2})?(\d0)['’]?s`), func(m []string, s *scanner) []string {
+		if len(m[0]) < 5 && isDigit(m[0][0]) && lasting[s.lastWord()] {
+			return nil
+		}
 		if m[1] == "" {
 			return plural(cardinal(m[2], s.accent))
 		}
@@ -186,6 +197,7 @@ var calendar = []pattern{
 // beforeYears those behind which '08 is a year.
 var (
 	dateWords   = set("on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
+	lasting     = set("after within every took takes take taking last lasts lasted than about under over timeout delay interval waited wait waits sleep equals for another")
 	clockWords  = set("at by until till before after around from to since")
 	beforeYears = set(`of class since in from to and the by before after until spring summer fall autumn winter late early back circa
 		january february march april may june july august september october november december`)
@@ -220,7 +232,7 @@ func (s *scanner) betweenDays() bool {
 // dueBy reports whether a day may follow, if what is written is no common fraction: by 5/1.
 func (s *scanner) dueBy() bool {
 	w := s.lastWord()
-	return w == "by" || w == "before" || w == "after" || w == "of" && s.wordBack(2) == "week"
+	return w == "by" || w == "before" || w == "after" || w == "of" && s.wordBack(2) == "week" || w == "is" && (s.wordBack(2) == "deadline" || s.wordBack(2) == "birthday" || s.wordBack(2) == "date")
 }
 
 // monthBack reports whether the k-th item from the end is a month.
@@ -361,13 +373,22 @@ func (s *scanner) afterWeekday() bool {
 	return slices.ContainsFunc(weekdays, func(day string) bool { return strings.EqualFold(day, w) })
 }
 
+// offset is the time of a place from that of Greenwich.
+var offset = lazy(`^ ([+-])(\d\d):?([0-5]\d)\b`)
+
+// dated reports whether a date with its year stands before.
+func (s *scanner) dated() bool {
+	t := strings.TrimSuffix(s.lastSource(), ",")
+	return len(t) > 5 && len(digitsOf(t)) > 3 && strings.ContainsAny(t, "-/ ")
+}
+
 var thousands = lazy(`^,\d{3}`)
 
 // proportions are words before which 5:10 is no time.
 var proportions = set("ratio odds scale aspect proportion proportions dilution")
 
 func sayTime(m []string, s *scanner) []string {
-	h, min := atoi(m[1]), atoi(m[2])
+	h, minute := atoi(m[1]), atoi(m[2])
 	for k := 1; k <= 10; k++ {
 		if proportions[s.wordBack(k)] {
 			return nil
@@ -381,22 +402,34 @@ func sayTime(m []string, s *scanner) []string {
 	}
 	out := below(h, false)
 	switch {
-	case m[3] != "" && m[4] == "" && zones[s.nextWord()]:
+	case m[3] != "" && m[4] == "" && (zones[s.nextWord()] || s.dated() || offset().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)])):
 		sec := strings.TrimPrefix(m[3], "0")
-		out = append(clock(m[1], m[2]), "and")
-		return append(append(out, below(atoi(sec), false)...), one(sec, "second", "seconds"))
+		out = clock(m[1], m[2])
+		if sec != "0" {
+			out = append(append(append(out, "and"), below(atoi(sec), false)...), one(sec, "second", "seconds"))
+		}
+		if m := offset().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]); m != nil {
+			s.matchEnd += len(m[0])
+			out = join(out, []string{"!UTC", map[string]string{"+": "plus", "-": "minus"}[m[1]]}, cardinal(strings.TrimPrefix(m[2], "0"), s.accent))
+			if m[3] != "00" {
+				out = append(out, cardinal(m[3], s.accent)...)
+			}
+		}
+		return out
 	case m[3] != "":
 		sec := atoi(m[3])
-		out = append(out, one(m[1], "hour", "hours"))
-		out = append(append(out, below(min, false)...), one(strings.TrimPrefix(m[2], "0"), "minute", "minutes"), "and")
+		if out = append(out, one(m[1], "hour", "hours")); h == 0 {
+			out = nil
+		}
+		out = append(append(out, below(minute, false)...), one(strings.TrimPrefix(m[2], "0"), "minute", "minutes"), "and")
 		out = append(append(out, below(sec, false)...), one(strings.TrimPrefix(m[3], "0"), "second", "seconds"))
-	case m[4] == "" && !(min == 0 && halfDay().MatchString(s.text[s.matchEnd:])):
+	case m[4] == "" && !(minute == 0 && halfDay().MatchString(s.text[s.matchEnd:])):
 		return clock(m[1], m[2])
-	case min == 0:
-	case min < 10:
-		out = append(out, "oh", ones[min])
+	case minute == 0:
+	case minute < 10:
+		out = append(out, "oh", ones[minute])
 	default:
-		out = append(out, below(min, false)...)
+		out = append(out, below(minute, false)...)
 	}
 	if m[4] != "" {
 		out = append(out, strings.ToUpper(m[4]), "M")

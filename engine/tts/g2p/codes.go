@@ -46,7 +46,11 @@ var codes = []pattern{
 	// (555) 123-4567, 020 7946 0958
 	{re(`(0\d{4}) (\d{6})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
 	{re(`(\d{3}) (\d{3}) (\d{4})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
-	{re(`\(?(\d{3})\)?[ .-]?(\d{3})[.-](\d{4})|\(?(0\d{2,4})\)?[ -](\d{3,4})[ -](\d{3,4})`), func(m []string, s *scanner) []string {
+	{re(`\((0\d)\) (\d{4}) (\d{4})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
+	{re(`(\(0\)\d{2,4}) (\d{3,4}) (\d{3,4})`), func(m []string, s *scanner) []string {
+		return s.extended(groupsOf(digitsOf(m[1]) + " " + m[2] + " " + m[3]))
+	}},
+	{re(`\(?(\d{3})\)?[ ./-]?(\d{3})[.-](\d{4})|\(?(0\d{2,4})\)?[ -](\d{3,4})[ -](\d{3,4})`), func(m []string, s *scanner) []string {
 		return s.extended(groupsOf(strings.Join(m[1:], " ")))
 	}},
 	{re(`(\d{3})-(\d{4})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},
@@ -94,6 +98,23 @@ var codes = []pattern{
 		}
 		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
 	}},
+	// a 737-900ER
+	{re(`(7[0-8]7|3[1-8]0)-(\d{1,4})([A-Z]{0,3})`), func(m []string, s *scanner) []string {
+		out := join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
+		if m[3] != "" {
+			out = append(out, "!"+m[3])
+		}
+		return out
+	}},
+	// a 45-45-90 triangle
+	{re(`(\d{1,3})-(\d{1,3})-(\d{1,3})`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), cardinal(m[2], s.accent), cardinal(m[3], s.accent))
+	}},
+	// 1010₂
+	{re(`(\d{1,12})([₀-₉]{1,2})`), func(m []string, s *scanner) []string {
+		base := strings.Map(func(r rune) rune { return r - '₀' + '0' }, m[2])
+		return join(digits(m[1]), []string{"base"}, cardinal(base, s.accent))
+	}},
 	// 49ers
 	{re(`(\d{1,4})(ers?)`), func(m []string, s *scanner) []string {
 		out := cardinal(m[1], s.accent)
@@ -123,8 +144,18 @@ var codes = []pattern{
 		}
 		after := firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
 		switch {
+		case len(m[0]) > 3 && len(m[0]) < 6 && s.i > 1 && s.text[s.i-1] == ':' && unicode.IsSpace(runeBefore(s.text[:s.i-1])):
+			return inPairs(m[0], s.accent) // :8080
+		case w == "code" && len(m[0]) == 3 && coding[s.wordBack(2)], (w == "a" || w == "an") && answers[m[0]] && (s.nextWord() == "" || answered[s.nextWord()]):
+			return inPairs(m[0], s.accent)
+		case len(m[0]) == 5 && states[strings.ToUpper(strings.ReplaceAll(s.lastSource(), ".", ""))] != "" && strings.Contains(s.lastSource(), "."):
+			return digits(m[0]) // N.Y. 10012
+		case len(m[0]) == 3 && m[0][1:] == "11" && (w == "or" || w == "and") && s.wordBack(2) == "one" && s.wordBack(3) == "one":
+			return digits(m[0]) // dial 911 or 311
 		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && (s.wordBack(3) == "text" || s.wordBack(5) == "text"):
 			return digits(m[0])
+		case len(m[0]) > 2 && strings.HasPrefix(s.text[s.matchEnd:], ".") && isDigit(byte(after2(s.text[s.matchEnd:]))):
+			return nil // section 240.10b
 		case len(m[0]) == 3 && possessed(s.text[s.matchEnd:]):
 			return inPairs(m[0], s.accent) // the 747's nose
 		case len(m[0]) == 4 && (w == "year" || w == "years"):
@@ -140,12 +171,27 @@ var codes = []pattern{
 		}
 		return nil
 	}},
+	// 0x80070005
+	{re(`0[xX]([0-9A-Fa-f]{1,16})`), func(m []string, s *scanner) []string {
+		return append([]string{"zero", "!X"}, characters(m[1])...)
+	}},
 	// 3PO, 4B
 	{re(`(\d{1,3})([A-Z]{1,3})`), func(m []string, s *scanner) []string {
-		if _, ok := units[m[2]]; !s.labelled() && (ok || m[2] == "M") || ordinalEnds[m[2]] {
+		if _, ok := units[m[2]]; !s.labelled() && (ok && !(m[2] == "A" && unicode.IsUpper(firstRune(s.nextWord()))) || m[2] == "M" || m[2] == "K" && s.thousandfold(m[1])) || ordinalEnds[m[2]] {
 			return nil
 		}
+		if m[2] == "UP" {
+			return append(cardinal(m[1], s.accent), "up")
+		}
 		return append(cardinal(m[1], s.accent), "!"+m[2])
+	}},
+	// 2NaOH
+	{re(`(\d{1,2})(` + element + `{2,8})`), func(m []string, s *scanner) []string {
+		formula := strings.NewReplacer("(", "", ")", "").Replace(m[2])
+		if strings.ToUpper(formula) == formula && digitsOf(formula) == "" {
+			return nil
+		}
+		return join(cardinal(m[1], s.accent), serial(formula, s.accent))
 	}},
 	// 10W-40
 	{re(`(\d{1,2})W-(\d{2})`), func(m []string, s *scanner) []string {
@@ -271,6 +317,39 @@ var namedCodes = []pattern{
 	{re(`(?:localhost):(\d{2,5})`), func(m []string, s *scanner) []string {
 		return join([]string{"localhost", "colon"}, inPairs(m[1], s.accent))
 	}},
+	// q4–6h, of doses
+	{re(`q\.?(\d{1,2})(?:[-–](\d{1,2}))?\s?(?:h|hr|hrs|hours)`), func(m []string, s *scanner) []string {
+		out := append([]string{"every"}, cardinal(m[1], s.accent)...)
+		if m[2] != "" {
+			out = append(append(out, "to"), cardinal(m[2], s.accent)...)
+		}
+		return append(out, one(m[1], "hour", "hours"))
+	}},
+	// F.3d, S.W.2d, Cal. 4th
+	{re(`((?:[A-Z]\.){1,3}|[A-Z]\. ?Supp\. ?)([23])d`), func(m []string, s *scanner) []string {
+		court, supplement := strings.CutSuffix(strings.TrimSpace(m[1]), "Supp.")
+		out := []string{"!" + strings.ReplaceAll(strings.TrimSpace(court), ".", "")}
+		if supplement {
+			out = append(out, "supplement")
+		}
+		return join(out, ordinal(cardinal(m[2], s.accent)))
+	}},
+	// Aa3, Baa1
+	{re(`(Aa|Baa?|Caa?)([123])`), func(m []string, s *scanner) []string {
+		return append([]string{"!" + strings.ToUpper(m[1])}, cardinal(m[2], s.accent)...)
+	}},
+	{re(`([MRL])[☉⊙]`), func(m []string, s *scanner) []string {
+		return []string{"solar", map[string]string{"M": "masses", "R": "radii", "L": "luminosities"}[m[1]]}
+	}},
+	// log₂ 8
+	{re(`(?:log|Log)(?:_\{?(\d{1,3}|[a-z])\}?|([₀-₉]{1,3}))`), func(m []string, s *scanner) []string {
+		base := m[1] + strings.Map(func(r rune) rune { return r - '₀' + '0' }, m[2])
+		out := []string{"log", "base", "!" + strings.ToUpper(base), "of"}
+		if digitsOf(base) == base {
+			out = join(out[:2], cardinal(base, s.accent), out[3:])
+		}
+		return out
+	}},
 	{re(`TL;DR`), func(m []string, s *scanner) []string { return []string{"!TLDR"} }},
 	// NaCl, Fe2O3, Ca(OH)2
 	{re(element + `{2,8}`), func(m []string, s *scanner) []string {
@@ -279,12 +358,27 @@ var namedCodes = []pattern{
 		}
 		return serial(strings.NewReplacer("(", "", ")", "").Replace(m[0]), s.accent)
 	}},
+	// Q1–Q3
+	{re(`([A-Z]{1,2})(\d{1,3})[-–]([A-Z]{1,2})(\d{1,3})`), func(m []string, s *scanner) []string {
+		if m[1] != m[3] || atoi(m[2]) >= atoi(m[4]) {
+			return nil
+		}
+		return join([]string{"!" + m[1]}, cardinal(m[2], s.accent), []string{"to", "!" + m[3]}, cardinal(m[4], s.accent))
+	}},
 	// PM2.5
 	{re(`([A-Z]{1,5})(\d{1,3}(?:\.\d{1,3})+)`), func(m []string, s *scanner) []string {
 		return append([]string{"!" + m[1]}, between(m[2], "point", s.accent)...)
 	}},
 	// CO2, H₂SO₄, A1B2C3, MP3, FY2024
 	{re(`[A-Z]{1,4}[0-9₀-₉][0-9A-Z₀-₉]{0,15}|[A-Z][a-z]?[₀-₉][0-9A-Za-z₀-₉]{0,15}`), func(m []string, s *scanner) []string { return serial(m[0], s.accent) }},
+}
+
+// after2 is the second byte of s.
+func after2(s string) byte {
+	if len(s) < 2 {
+		return 0
+	}
+	return s[1]
 }
 
 var extension = lazy(`^,?\s?x\.?\s?(\d{1,6})`)
@@ -334,72 +428,19 @@ var (
 	emergencies    = set("911 999 112 988")
 	alarms         = set("call calls called calling dial dialed dialing phone phoned ring text")
 	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
-	pairedNumbers  = set(`office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus room suite route highway interstate bus apartment gate http error status rtx gtx`)
+	pairedNumbers  = set(`office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus cessna piper peugeot lexus levi's room suite route highway interstate bus apartment gate http error status rtx gtx`)
 	labels         = set("table figure exhibit form schedule exercise problem example listing equation plate diagram")
+	coding         = set("exit status error return response result http fault")
+	answers        = set("400 401 403 404 405 408 409 410 418 422 429 500 501 502 503 504")
+	answered       = set("error errors page response from status for on when and or instead back in at to")
 	coded          = set("plate plates vin code sku confirmation voucher coupon serial registration")
 	ordinalEnds    = map[string]bool{"ST": true, "ND": true, "RD": true, "TH": true}
-	lettered       = set("route unit apartment suite gate row seat exit room section flat bay platform terminal bus track highway door aisle pier stand")
+	lettered       = set("item section exhibit schedule note table figure part appendix class rule form group title grade chapter article level zone block route unit apartment suite gate row seat exit room flat bay platform terminal bus track highway door aisle pier stand")
 	batted         = set("batting batted hit hits hitting slugging slugged")
 	averages       = set("hitter hitters record average team percentage season")
-	secrets        = set("code otp passcode iban pin")
+	secrets        = set("code otp passcode iban pin id")
 	grades         = set(`average grade student students`)
 )
-
-// states are their letters in addresses.
-var states = map[string]string{
-	"AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California", "CO": "Colorado", "CT": "Connecticut", "DC": "!DC", "DE": "Delaware", "FL": "Florida",
-	"GA": "Georgia", "HI": "Hawaii", "IA": "Iowa", "ID": "Idaho", "IL": "Illinois", "IN": "Indiana", "KS": "Kansas", "KY": "Kentucky", "LA": "Louisiana", "MA": "Massachusetts",
-	"MD": "Maryland", "ME": "Maine", "MI": "Michigan", "MN": "Minnesota", "MO": "Missouri", "MS": "Mississippi", "MT": "Montana", "NC": "North Carolina", "ND": "North Dakota", "NE": "Nebraska",
-	"NH": "New Hampshire", "NJ": "New Jersey", "NM": "New Mexico", "NV": "Nevada", "NY": "New York", "OH": "Ohio", "OK": "Oklahoma", "OR": "Oregon", "PA": "Pennsylvania", "RI": "Rhode Island",
-	"SC": "South Carolina", "SD": "South Dakota", "TN": "Tennessee", "TX": "Texas", "UT": "Utah", "VA": "Virginia", "VT": "Vermont", "WA": "Washington", "WI": "Wisconsin", "WV": "West Virginia", "WY": "Wyoming",
-}
-
-// doubtful are letters that mean something else as often, OK and a doctor, and the cities behind
-// which they are a state.
-var doubtful = map[string]map[string]bool{
-	"OK": set("tulsa city norman edmond lawton enid stillwater moore muskogee"),
-	"MD": set("baltimore bethesda rockville annapolis frederick columbia towson gaithersburg spring"),
-}
-
-// stressed are states that are words in capitals too, unless placed, a preposition or nothing
-// follows.
-var (
-	stressed = set("OR IN ME HI OH")
-	placed   = set("to and where when is was has who")
-)
-
-// stateBehind is the state that letters behind a comma and a name stand for: Austin, TX.
-func (s *scanner) stateBehind(letters string) string {
-	n := len(s.out)
-	if s.capitals || n < 2 || s.out[n-1].Phonemes != "," || s.out[n-2].Kind != Word || !unicode.IsUpper(firstRune(s.text[s.out[n-2].Start:])) {
-		return ""
-	}
-	if cities := doubtful[letters]; cities != nil && !cities[s.wordBack(2)] {
-		return ""
-	}
-	if after := following(s.text[s.i+len(letters):]); stressed[letters] && after != "" && unicode.IsLower(firstRune(s.text[s.i+len(letters)+1:])) && !preps[after] && !placed[after] {
-		return "" // Call Bob, OR write.
-	}
-	return states[letters]
-}
-
-// groupsOf says digits one by one, with a comma between the groups.
-func groupsOf(s string) []string {
-	var out []string
-	for _, group := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" -.()", r) }) {
-		if len(out) > 0 {
-			out = append(out, ",")
-		}
-		for _, r := range group {
-			if r == 'X' {
-				out = append(out, "!X")
-			} else {
-				out = append(out, ones[r-'0'])
-			}
-		}
-	}
-	return out
-}
 
 // inPairs says up to four digits as houses and flights are: three seventy, one oh
 // one, fifteen forty nine.

@@ -13,9 +13,11 @@ var (
 	mail   = lazy(`^[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}`)
 	web    = lazy(`^(?:https?://|ftp://|www\.)[^\s<>"”)\]]+`)
 	domain = lazy(`^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}\.(?:` + topLevel + `)\b(?::\d{2,5})?(?:/[^\s<>"”)\]]*)?`)
+	local  = lazy(`^localhost(?::\d{2,5})?(?:/[^\s<>"”)\]]*)?`)
+	short  = lazy(`^[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,3}\.[a-z]{2,4}/[A-Za-z0-9][A-Za-z0-9_/?=&%#.+~-]*`)
 	file   = lazy(`^[A-Za-z0-9_.~*+-]*\.(?i:` + endings + `)(?:\.\d+)*\b`)
 	path   = lazy(`^(?:~|\.{1,2})?/[A-Za-z0-9_.~*+@-]+(?:/[A-Za-z0-9_.~*+@-]*)*|^(?:[A-Za-z]:|\\)\\[A-Za-z0-9_.~* +@\\-]*[A-Za-z0-9_*\\]|^[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*/[A-Za-z0-9_-]+\.(?:` + endings + `)\b|^[ru]/[A-Za-z0-9_]{3,21}\b`)
-	flag   = lazy(`^--[A-Za-z][A-Za-z0-9-]*(?:=[^\s,;]*)?|^-[A-Za-z]{1,3}\b`)
+	flag   = lazy(`^--[A-Za-z][A-Za-z0-9-]*(?:=[^\s,;]*)?|^-[A-Za-z]{1,3}\d{0,3}\b`)
 )
 
 // endings of files.
@@ -94,7 +96,7 @@ func address(s string, before rune) (int, []string) {
 	if s == "" {
 		return 0, nil
 	}
-	free := before == unicode.ReplacementChar || unicode.IsSpace(before) || strings.ContainsRune("(\"“'[", before)
+	free := before == unicode.ReplacementChar || unicode.IsSpace(before) || strings.ContainsRune("(\"“'[`|*", before)
 	m := ""
 	switch c := s[0]; {
 	case c == '-':
@@ -111,7 +113,7 @@ func address(s string, before rune) (int, []string) {
 			sign string
 			re   func() *regexp.Regexp
 			ends func() map[string]bool // of which one stands behind a dot
-		}{{"@", mail, nil}, {"://", web, nil}, {"www.", web, nil}, {".", domain, domains}, {"/", path, nil}, {"\\", path, nil}, {".", file, files}} {
+		}{{"@", mail, nil}, {"://", web, nil}, {"www.", web, nil}, {".", domain, domains}, {"localhost", local, nil}, {"/", short, nil}, {"/", path, nil}, {"\\", path, nil}, {".", file, files}} {
 			text := s
 			if form.sign == "://" || form.sign == "www." {
 				text = whole

@@ -60,6 +60,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	switch {
 	case r == '.' && spaced && unicode.IsLetter(next):
 		s.say("dot", n) // .NET
+	case r == '.' && s.member(rest[n:]):
+		s.say("dot", n)
 	case r == '.' && strings.HasPrefix(rest, "..."):
 		head := rest[:min(len(rest), 64)]
 		punct("…", len(head)-len(strings.TrimLeft(head, ".")))
@@ -78,8 +80,14 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 	case r == '−', r == '-' && !unicode.IsSpace(next) && (s.lastWord() == "equals" || unicode.IsDigit(next) && (variables[before] && !joins(runeBefore(s.text[:s.i-1])) || s.lastWord() == "utc" || s.lastWord() == "gmt")):
 		s.say("minus", n)
-	case r == '/' && (joins(before) || before == ')') && (joins(next) || next == '(') && s.equated():
+	case r == '/' && (joins(before) && (len(s.lastSource()) < 3 || unicode.IsDigit(before)) || before == ')' || raised[before] != 0) && (joins(next) || next == '(') && (s.equated() || variables[before] && unicode.IsDigit(next) && !joins(runeBefore(s.text[:s.i-1]))):
 		s.say("over", n)
+	case r == '/' && unicode.IsDigit(before) && variables[next] && !joins(firstRune(rest[n+utf8.RuneLen(next):])):
+		s.say("over", n) // 1/x
+	case (r == '\'' || r == '′' || r == '’') && variables[before] && !joins(runeBefore(s.text[:s.i-1])) && sumBehind().MatchString(rest[n:min(len(rest), 12)]):
+		s.say("prime", n)
+	case r == '|' && joins(before) && joins(next) && s.wordBack(2) == "of" && s.wordBack(3) == "p":
+		s.say("given", n) // P(A|B)
 	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && unitAhead(rest[n:]) != "":
 		u := unitAhead(rest[n:])
 		s.say("per "+units[u][0], n+len(u))
@@ -90,6 +98,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		punct(",", n) // Settings > General
 	case r == '$' && unicode.IsSpace(next) && s.lineStart():
 		s.i += n // of a shell
+	case r == '$' && (next == '$' || before == '$'):
+		s.i += n // of a formula that is not closed, or emphasis
 	case r == '$' && unicode.IsLetter(next):
 		s.say("dollar", n)
 	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
@@ -98,6 +108,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say(map[rune]string{'*': "star", '#': "pound"}[r], n) // of a telephone
 	case (r == '-' || r == '–') && (hours[s.lastWord()] && unicode.IsDigit(next) || s.lastWord() == "m" && (strings.HasPrefix(rest[n:], "noon") || strings.HasPrefix(rest[n:], "midnight"))):
 		s.say("to", n)
+	case r == '*' && s.lastWord() == "select":
+		s.say("star", n)
 	case r == '*' || r == '`' || r == '|' || r == '_' || r == '~' || r == '-' || r == '/' || r == '\'' || r == '’' || r == '‘':
 		// Markdown, word joins and quotes: a break between words at most.
 		if r == '_' || r == '/' || r == '|' || r == '-' {
@@ -108,6 +120,9 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		k := n
 		for k < len(rest) && k < 64 && (isLetter(rest[k]) || isDigit(rest[k]) || rest[k] == '_') {
 			k++
+			if k+1 < len(rest) && rest[k] == '.' && (isLetter(rest[k+1]) || isDigit(rest[k+1])) {
+				k++
+			}
 		}
 		s.space()
 		s.put(append([]string{"at"}, partsOf(rest[n:k])...), k)
@@ -120,7 +135,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 			word = "number"
 		case unicode.IsLetter(next) && !joins(before):
 			word = "hashtag"
-			if serialAhead().MatchString(rest[n:]) {
+			if head := serialAhead().FindString(rest[n:]); head != "" && (strings.Contains(head, "-") || numberedThings[s.lastWord()] || head[1:2] < "A") {
 				word = "number" // order #A-1234
 			}
 		case joins(before):
@@ -132,6 +147,17 @@ func (s *scanner) mark(r rune, n int, before rune) {
 			s.links = append(s.links, link{from: s.i + k, to: s.i + k + 1, first: len(s.out)})
 		}
 		s.i += n
+	case r == '<' && bracketed().MatchString(rest[:min(len(rest), 130)]):
+		k := strings.IndexByte(rest, '>') // an address, of mail
+		s.links = append(s.links, link{from: s.i + k, to: s.i + k + 1, first: len(s.out)})
+		s.i += n
+	case r == '<' && tagName(rest, before) != "":
+		name := tagName(rest, before)
+		s.space()
+		s.i += n
+		s.put([]string{name}, len(name))
+		s.i++
+		s.space()
 	case r == '<' && strings.IndexByte(rest[:min(len(rest), 100)], '>') > 0 && (next == '/' || unicode.IsLetter(next)):
 		s.space() // a tag; of break, as ElevenLabs writes it in texts, the time counts
 		if t, k, ok := Override(rest); ok {
@@ -141,10 +167,25 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.i += strings.IndexByte(rest, '>') + 1
 	case r == '!' && next == '[': // a picture
 		s.i += n
+	case r == '§' && next == '§':
+		s.say("sections", 2*n)
+	case (r == '²' || r == '³' || raised[r] != 0) && !joins(before) && isotope().MatchString(rest[:min(len(rest), 24)]):
+		k := strings.IndexFunc(rest, func(r rune) bool { return raised[r] == 0 })
+		number := strings.Map(func(r rune) rune { return raised[r] }, rest[:k])
+		s.say(strings.Join(inPairs(number, s.accent), " "), k)
+	case r == '!' && variables[before] && !joins(runeBefore(s.text[:s.i-1])) && factorialBehind().MatchString(rest[n:min(len(rest), 8)]):
+		s.say("factorial", n)
 	case marks[r] != "":
 		punct(marks[r], n)
 	case signs[r] != "":
-		s.say(signs[r], n)
+		said := signs[r]
+		if short, ok := strings.CutSuffix(said, " of"); ok && strings.HasPrefix(rest[n:], " of ") {
+			said = short
+		}
+		s.say(said, n)
+	case r >= '🇦' && r <= '🇿' && next >= '🇦' && next <= '🇿':
+		letters := string([]rune{r - '🇦' + 'A', next - '🇦' + 'A'})
+		s.say("!"+letters+" flag", 2*n)
 	case emoji[r] != "":
 		s.say(emoji[r], n)
 	case unicode.IsNumber(r):
@@ -172,7 +213,35 @@ func runeBefore(s string) rune {
 	return r
 }
 
+// isotope is the number of one before its symbol; factorialBehind is what stands behind n!.
+var (
+	isotope         = lazy(`^[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}[A-Z][a-z]?\b`)
+	factorialBehind = lazy(`^(?: ?[-+−=×*/÷<>)]| [a-z]|/)`)
+)
+
 var serialAhead = lazy(`^[A-Z]{1,4}-?\d`)
+
+var memberAhead = lazy(`^[a-z_][A-Za-z_]+|^[A-Z][A-Za-z]*[a-z][A-Z]|^[A-Za-z]+\(`)
+
+// member reports whether a dot stands within a name of a program: list.append, java.lang.
+func (s *scanner) member(rest string) bool {
+	w := s.lastSource()
+	return len(w) > 1 && s.out[len(s.out)-1].End == s.i && isLetter(w[len(w)-1]) && memberAhead().MatchString(rest[:min(len(rest), 40)])
+}
+
+// bracketed is an address of mail in angle brackets.
+var bracketed = lazy(`^<[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,63}>`)
+
+var tagAhead = lazy(`^<([a-z]{2,12})>(` + "`" + `| (?:tags?|elements?)\b)`)
+
+// tagName is the name of a tag that is spoken of and marks nothing: `<div>`, <div> tags.
+func tagName(rest string, before rune) string {
+	m := tagAhead().FindStringSubmatch(rest[:min(len(rest), 32)])
+	if m == nil || m[2] == "`" && before != '`' {
+		return ""
+	}
+	return m[1]
+}
 
 // unitAhead is the unit of two letters or more that rest begins with: cells/mL.
 func unitAhead(rest string) string {

@@ -69,6 +69,7 @@ const (
 )
 
 var money = []pattern{
+	negative, enclosed,
 	// $5-10 million
 	{re(`(` + currencySigns + `)(` + amount + `)` + dash + currencySigns + `?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		c := currencies[m[1]]
@@ -97,6 +98,16 @@ var money = []pattern{
 		return append(cardinal(m[1], s.accent), s.named1(m[1], "cent", "cents"))
 	}},
 }
+
+// $(45) million, as accounts write what is owed
+var negative = pattern{re(`(` + currencySigns + `)\s?\((` + amount + `)\)` + scale), func(m []string, s *scanner) []string {
+	return join(minus("-"), moneyWords(currencies[m[1]], plainAmount(m[1], m[2]), m[3]+m[4], s))
+}}
+
+// ($12.3) million
+var enclosed = pattern{re(`\((` + currencySigns + `)(` + amount + `)\) ?(thousand|million|billion|trillion)\b`), func(m []string, s *scanner) []string {
+	return join(minus("-"), moneyWords(currencies[m[1]], plainAmount(m[1], m[2]), m[3], s))
+}}
 
 var namedMoney = []pattern{
 	{re(`(` + dollars + `)(` + amount + `)` + dash + `(?:` + dollars + `|\$)?(` + amount + `)` + scale), func(m []string, s *scanner) []string {

@@ -146,3 +146,21 @@ func atoi(s string) int {
 	}
 	return n
 }
+
+// groupsOf says digits one by one, with a comma between the groups.
+func groupsOf(s string) []string {
+	var out []string
+	for _, group := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" -.()", r) }) {
+		if len(out) > 0 {
+			out = append(out, ",")
+		}
+		for _, r := range group {
+			if r == 'X' {
+				out = append(out, "!X")
+			} else {
+				out = append(out, ones[r-'0'])
+			}
+		}
+	}
+	return out
+}

@@ -41,6 +41,16 @@ var numbers = slices.Concat(calendar, codes, money, measures, arithmetic, []patt
 	{re(`\d{1,3}(?:[\x{a0}\x{202f}\x{2009}]\d{3})+|\d{1,3}(?: \d{3}){2,}`), func(m []string, s *scanner) []string {
 		return cardinal(digitsOf(m[0]), s.accent)
 	}},
+	// 2200 E. Colorado Blvd.
+	{re(`[1-9]\d{3}`), func(m []string, s *scanner) []string {
+		if !street4().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+48)]) {
+			return nil
+		}
+		if m[0][1] != '0' && m[0][2:] == "00" {
+			return append(below(atoi(m[0][:2]), false), "hundred")
+		}
+		return inPairs(m[0], s.accent)
+	}},
 	{re(yearly), func(m []string, s *scanner) []string { return year(m[0], s.accent) }},
 	{re(`(\d+)\.(\d+)`), func(m []string, s *scanner) []string {
 		if releases[s.lastWord()] {
@@ -50,6 +60,9 @@ var numbers = slices.Concat(calendar, codes, money, measures, arithmetic, []patt
 	}},
 	{re(numeral), func(m []string, s *scanner) []string { return decimal(m[0], s.accent) }},
 })
+
+// street4 is the name of a street behind the number of a house.
+var street4 = lazy(`^ (?:[NSEW]\.? |[NS][EW] )?(?:[A-Z0-9][A-Za-z0-9]+ ){1,3}(?:St|Ave|Rd|Blvd|Dr|Ln|Ct|Pl|Pkwy|Hwy|Way|Street|Avenue|Road|Drive|Lane|Boulevard|Court|Place|Parkway)\b`)
 
 // releases are words whose numbers are versions: 3.12 is three point twelve.
 var releases = set(`version release python go java node php ruby ubuntu rust swift kotlin django rails kubernetes postgres postgresql`)
@@ -147,8 +160,13 @@ func (s *scanner) describes() bool {
 		return true // a €30-a-night room
 	} else if !strings.HasPrefix(rest, " ") {
 		return false
+	} else if len(rest) > 1 && isDigit(rest[1]) {
+		return true // a 27" 1440p monitor
 	}
 	w := s.nextWord()
+	if len(w) > 1 && unicode.IsUpper(firstRune(w)) && w != "USD" && w != "US" {
+		return true // a 512 GB SSD, a $30M Series B
+	}
 	return w != "" && unicode.IsLower(firstRune(w)) && !preps[w] && w != "and" && w != "or" && w != "is" && w != "per"
 }
 

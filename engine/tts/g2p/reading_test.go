@@ -11,7 +11,7 @@ import (
 )
 
 // A reading is a line of testdata/reading: a text and the words that are heard, or
-// one word of it and its phonemes.
+// one word of it and its phonemes, wherever it stands.
 type reading struct {
 	accent           g2p.Accent
 	text, word, want string
@@ -39,6 +39,7 @@ func readings(t *testing.T, path string, phonemes bool) []reading {
 		if line == "" || strings.HasPrefix(line, "# ") {
 			continue
 		}
+		line = strings.ReplaceAll(line, "⏎", "\n") // within a text
 		r := reading{}
 		rest, british := strings.CutPrefix(line, "gb ")
 		if british {
@@ -53,10 +54,10 @@ func readings(t *testing.T, path string, phonemes bool) []reading {
 		default:
 			k := strings.LastIndex(rest, " / ")
 			f := strings.Fields(rest[k+1:])
-			if k < 0 || len(f) != 3 {
+			if k < 0 || len(f) < 3 {
 				t.Fatalf("%s: %q is no case", path, line)
 			}
-			r.text, r.word, r.want = rest[:k], f[1], f[2]
+			r.text, r.word, r.want = rest[:k], f[1], strings.Join(f[2:], " ")
 		}
 		out = append(out, r)
 	}
@@ -86,8 +87,12 @@ func words(tokens []g2p.Token) string {
 		switch {
 		case t.Kind != g2p.Word:
 		case t.Source == g2p.Spelled:
-			for _, r := range strings.ReplaceAll(t.Text, "-", "") {
+			letters, possessive := strings.CutSuffix(strings.ReplaceAll(t.Text, "-", ""), "'s")
+			for _, r := range letters {
 				out = append(out, string(r))
+			}
+			if possessive {
+				out[len(out)-1] += "'s"
 			}
 		default:
 			out = append(out, strings.ReplaceAll(t.Text, "-", " "))

@@ -102,7 +102,7 @@ func (s *scanner) numeral(w, after string) []string {
 	case listing[last] && s.wordBack(3) == "the" && monarchs[s.wordBack(4)] && len(stem) > 1: // Pius XI and XII
 		return append([]string{"the"}, ordinal(ordinary)...)
 	case monarchs[last] && s.afterName():
-		if w == "I" && !(royal[s.wordBack(2)] || after == "" || strings.ContainsAny(after[:1], ".,;:)") || following == "of") || w == "I" && verbsAfterI[following] || strings.Contains("CDLMX", stem) && len(stem) == 1 {
+		if w == "I" && !(royal[s.wordBack(2)] || after == "" || strings.ContainsAny(after[:1], ".,;:)") || following == "of" || anotherKing().MatchString(after[:min(len(after), 32)])) || w == "I" && verbsAfterI[following] || strings.Contains("CDLMX", stem) && len(stem) == 1 {
 			return nil
 		}
 		return append([]string{"the"}, ordinal(ordinary)...)
@@ -119,6 +119,9 @@ func (s *scanner) numeral(w, after string) []string {
 	}
 	return nil
 }
+
+// anotherKing is one behind the first: Elizabeth I and Edward VII.
+var anotherKing = lazy(`^ and [A-Z][a-z]+ (?:[IVX]{2,}|V|X)\b`)
 
 // pages reports whether small numerals follow a word.
 func (s *scanner) pages(w string) bool {

@@ -84,8 +84,15 @@ func (s *scanner) step() {
 	if r == '[' && s.bracket(rest) {
 		return
 	}
+	if (r == '\\' || r == '$' && !joins(before)) && s.formula(rest) {
+		return
+	}
 	if !joins(before) {
 		if len(s.lexicons) > 0 && s.own(rest) {
+			return
+		}
+		if k, words := shorthand(rest); k > 0 {
+			s.put(words, k)
 			return
 		}
 		if k, words := address(s.text[s.i:s.chunkEnd], before); k > 0 {
@@ -304,6 +311,9 @@ func (s *scanner) number(rest string, before, r rune) bool {
 	}
 	k := digitRun(rest)
 	words := cardinal(rest[:k], s.accent)
+	if k == 3 && (unicode.IsUpper(before) || rest[k:] != "" && isLetter(rest[k])) || k == 3 && before != 'v' && rest[k:] != "" && strings.HasPrefix(rest[k:], ".1") {
+		words = inPairs(rest[:k], s.accent) // A320neo, 330i, 802.11ax
+	}
 	if k == 4 && (rest[0] == '1' || rest[0] == '2' && rest[1] < '2') {
 		words = year(rest[:k], s.accent) // #2024goals
 	}

@@ -96,6 +96,9 @@ func (p *speaker) word(i int) (string, Source) {
 	if stem, ok := strings.CutSuffix(strings.TrimSuffix(w, "'s"), "s"); ok && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && (initialisms[stem] || !p.has(stem) || p.lettered(stem)) && p.g.names[low] == "" {
 		return p.g.letters(w, p.accent), Spelled // CPUs
 	}
+	if stem, ok := strings.CutSuffix(w, "'s"); ok && !shout && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && p.g.names[low] == "" && (initialisms[stem] || len(stem) == 2 && !pairs[stem] || len(stem) <= 5 && !p.has(stem) || p.lettered(stem)) {
+		return p.g.letters(w, p.accent), Spelled // the ISP's
+	}
 	tag := p.tag(i)
 	if said, ok := p.homograph(low, tag, i); ok {
 		return said, Lexicon
@@ -145,7 +148,7 @@ func (p *speaker) shouting(i int) bool {
 // initialisms are spelled though the dictionary has a word of these letters.
 var initialisms = map[string]bool{"US": true, "IT": true, "AI": true, "TV": true, "PC": true, "UK": true, "EU": true, "UN": true, "ID": true,
 	"AM": true, "PM": true, "CD": true, "PR": true, "HR": true, "LA": true, "ER": true, "VR": true, "AR": true, "API": true, "URL": true, "CEO": true, "USA": true, "DNA": true, "RNA": true,
-	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true, "EST": true, "ABC": true, "PST": true, "CST": true, "EDT": true, "PDT": true, "GMT": true, "CO": true, "AD": true, "MD": true, "PO": true, "WHO": true, "POW": true, "ET": true, "HIV": true, "GE": true, "ETA": true, "ROI": true, "FYI": true, "IPO": true, "CFO": true, "COO": true, "CTO": true, "NGO": true, "PE": true, "IP": true, "IQ": true, "EQ": true, "CV": true, "SUV": true, "VIP": true, "MIT": true, "UPS": true, "SOS": true, "LAX": true, "INS": true, "SEC": true, "SAT": true, "RIP": true, "IBM": true, "EPA": true}
+	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true, "EST": true, "ABC": true, "PST": true, "CST": true, "EDT": true, "PDT": true, "GMT": true, "CO": true, "AD": true, "MD": true, "PO": true, "WHO": true, "POW": true, "ET": true, "HIV": true, "GE": true, "ETA": true, "ROI": true, "FYI": true, "IPO": true, "CFO": true, "COO": true, "CTO": true, "NGO": true, "PE": true, "IP": true, "IQ": true, "EQ": true, "CV": true, "SUV": true, "VIP": true, "MIT": true, "UPS": true, "SOS": true, "LAX": true, "INS": true, "SEC": true, "SAT": true, "RIP": true, "IMO": true, "IMHO": true, "IBM": true, "EPA": true}
 
 // wordsToo are initialisms that are words where all around is in capitals.
 var wordsToo = map[string]bool{"US": true, "IT": true, "AM": true, "WHO": true, "LED": true, "AD": true, "CO": true, "LA": true, "POW": true, "ER": true, "ET": true, "OS": true, "EST": true, "SEC": true, "SAT": true, "RIP": true, "UPS": true, "PE": true, "ETA": true}
@@ -173,6 +176,9 @@ func (p *speaker) say(w, tag string) (string, Source) {
 		for k, part := range parts {
 			var said string
 			var from Source
+			if camel := strings.ToUpper(part); k > 0 && part != camel && len(part) == 2 && initialisms[camel] && !strings.Contains(w, "-") {
+				part = camel // userId
+			}
 			if part == strings.ToUpper(part) && len(part) <= 4 && (initialisms[part] || !p.has(part)) || len(part) == 1 && part != "a" {
 				said, from = p.g.letters(part, p.accent), Spelled
 			} else {
@@ -196,7 +202,9 @@ func (p *speaker) say(w, tag string) (string, Source) {
 	return p.g.guess(w, p.accent)
 }
 
-// split cuts a word at hyphens and where a capital follows a small letter.
+func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+// split cuts a word at hyphens and where a capital follows a small letter, or begins a word behind other capitals.
 // Bound: only its first maxParts cuts are made.
 func split(w string) []string {
 	const maxParts = 32
@@ -210,7 +218,7 @@ func split(w string) []string {
 				out = append(out, w[from:i])
 			}
 			from = i + 1
-		case small && w[i] >= 'A' && w[i] <= 'Z' && i > from:
+		case (small || upper(w[i-1]) && i+1 < len(w) && w[i+1] >= 'a' && w[i+1] <= 'z' && i-from > 1) && upper(w[i]) && i > from:
 			out = append(out, w[from:i])
 			from = i
 		}

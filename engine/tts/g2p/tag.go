@@ -61,6 +61,7 @@ var (
 		one two three four five six seven eight nine ten many few several more most daily recent current general`)
 	singular   = set(`a an this that each every another one`)
 	modals     = set(`to will would can could shall should may might must do does did don't doesn't didn't won't can't couldn't wouldn't shouldn't cannot let's please i'll you'll we'll they'll he'll she'll i'd let help never`)
+	articles   = set(`the a an my your his its our their this that these those`)
 	causatives = set(`let lets make makes made help helps helped`)
 	pronouns   = set(`i you we they who people men women children`)
 	thirds     = set(`he she it`)
@@ -103,7 +104,7 @@ func (p *speaker) tag(i int) string {
 	switch {
 	case before == "to" && before2 != "due" && before2 != "close":
 		return "VB"
-	case modals[before], causatives[before2] && objects[before]:
+	case modals[before], causatives[before2] && objects[before] && !articles[before]:
 		return "VB"
 	case haves[before]:
 		return "VBN"

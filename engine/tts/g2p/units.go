@@ -10,7 +10,7 @@ var units = map[string][2]string{
 	"mm": {"millimeter", "millimeters"}, "cm": {"centimeter", "centimeters"}, "m": {"meter", "meters"}, "km": {"kilometer", "kilometers"},
 	"in": {"inch", "inches"}, "ft": {"foot", "feet"}, "yd": {"yard", "yards"}, "yds": {"yard", "yards"}, "mi": {"mile", "miles"}, "nm": {"nanometer", "nanometers"}, "µm": {"micrometer", "micrometers"},
 	"mg": {"milligram", "milligrams"}, "µg": {"microgram", "micrograms"}, "mcg": {"microgram", "micrograms"}, "g": {"gram", "grams"}, "kg": {"kilogram", "kilograms"}, "lb": {"pound", "pounds"}, "lbs": {"pound", "pounds"}, "oz": {"ounce", "ounces"},
-	"ml": {"milliliter", "milliliters"}, "mL": {"milliliter", "milliliters"}, "cl": {"centiliter", "centiliters"}, "dl": {"deciliter", "deciliters"}, "l": {"liter", "liters"}, "L": {"liter", "liters"}, "gal": {"gallon", "gallons"}, "qt": {"quart", "quarts"}, "pt": {"pint", "pints"},
+	"ml": {"milliliter", "milliliters"}, "mL": {"milliliter", "milliliters"}, "cl": {"centiliter", "centiliters"}, "dl": {"deciliter", "deciliters"}, "l": {"liter", "liters"}, "L": {"liter", "liters"}, "gal": {"gallon", "gallons"}, "qt": {"quart", "quarts"}, "qts": {"quart", "quarts"}, "pt": {"pint", "pints"},
 	"tsp": {"teaspoon", "teaspoons"}, "tbsp": {"tablespoon", "tablespoons"}, "fl oz": {"fluid ounce", "fluid ounces"},
 	"ns": {"nanosecond", "nanoseconds"}, "µs": {"microsecond", "microseconds"}, "ms": {"millisecond", "milliseconds"}, "s": {"second", "seconds"}, "sec": {"second", "seconds"}, "secs": {"second", "seconds"},
 	"min": {"minute", "minutes"}, "mins": {"minute", "minutes"}, "h": {"hour", "hours"}, "hr": {"hour", "hours"}, "hrs": {"hour", "hours"}, "wk": {"week", "weeks"}, "wks": {"week", "weeks"}, "yr": {"year", "years"}, "yrs": {"year", "years"},
@@ -26,12 +26,12 @@ var units = map[string][2]string{
 	"N·m": {"newton meter", "newton meters"}, "N⋅m": {"newton meter", "newton meters"}, "Nm": {"newton meter", "newton meters"}, "ft-lb": {"foot pound", "foot pounds"}, "ft-lbs": {"foot pound", "foot pounds"}, "lb-ft": {"pound foot", "pound feet"}, "kN": {"kilonewton", "kilonewtons"}, "kgs": {"kilogram", "kilograms"}, "kms": {"kilometer", "kilometers"},
 	"mol": {"mole", "moles"}, "mmol": {"millimole", "millimoles"}, "µmol": {"micromole", "micromoles"}, "µL": {"microliter", "microliters"}, "µl": {"microliter", "microliters"}, "hl": {"hectoliter", "hectoliters"}, "ng": {"nanogram", "nanograms"}, "Tbsp": {"tablespoon", "tablespoons"}, "Tbsps": {"tablespoon", "tablespoons"}, "tbs": {"tablespoon", "tablespoons"}, "Tsp": {"teaspoon", "teaspoons"}, "TBSP": {"tablespoon", "tablespoons"}, "TSP": {"teaspoon", "teaspoons"},
 	"kbit": {"kilobit", "kilobits"}, "Mbit": {"megabit", "megabits"}, "Gbit": {"gigabit", "gigabits"}, "Tbit": {"terabit", "terabits"}, "Gb": {"gigabit", "gigabits"}, "Mb": {"megabit", "megabits"}, "TiB": {"tebibyte", "tebibytes"}, "PiB": {"pebibyte", "pebibytes"}, "EB": {"exabyte", "exabytes"}, "MP": {"megapixel", "megapixels"},
-	"kt": {"knot", "knots"}, "kts": {"knot", "knots"}, "kn": {"knot", "knots"}, "bps": {"basis point", "basis points"}, "kr": {"krone", "kroner"}, "cc": {"C C", "C C"}, "ly": {"light year", "light years"}, "AU": {"astronomical unit", "astronomical units"},
+	"kt": {"knot", "knots"}, "kts": {"knot", "knots"}, "kn": {"knot", "knots"}, "bps": {"basis point", "basis points"}, "kr": {"krone", "kroner"}, "cc": {"C C", "C C"}, "au": {"astronomical unit", "astronomical units"}, "bp": {"basis point", "basis points"}, "ly": {"light year", "light years"}, "AU": {"astronomical unit", "astronomical units"},
 	"MPa": {"megapascal", "megapascals"}, "GPa": {"gigapascal", "gigapascals"}, "mbar": {"millibar", "millibars"}, "atm": {"atmosphere", "atmospheres"}, "MJ": {"megajoule", "megajoules"}, "eV": {"electron volt", "electron volts"}, "keV": {"kiloelectron volt", "kiloelectron volts"}, "MeV": {"megaelectron volt", "megaelectron volts"}, "GeV": {"gigaelectron volt", "gigaelectron volts"},
 	"mW": {"milliwatt", "milliwatts"}, "TW": {"terawatt", "terawatts"}, "MWh": {"megawatt hour", "megawatt hours"}, "GWh": {"gigawatt hour", "gigawatt hours"}, "TWh": {"terawatt hour", "terawatt hours"}, "Ah": {"amp hour", "amp hours"}, "µV": {"microvolt", "microvolts"}, "µA": {"microamp", "microamps"}, "µF": {"microfarad", "microfarads"}, "nF": {"nanofarad", "nanofarads"}, "pF": {"picofarad", "picofarads"},
 	"THz": {"terahertz", "terahertz"}, "Mhz": {"megahertz", "megahertz"}, "Ghz": {"gigahertz", "gigahertz"}, "Sv": {"sievert", "sieverts"}, "mSv": {"millisievert", "millisieverts"}, "lm": {"lumen", "lumens"}, "lx": {"lux", "lux"}, "hp": {"horsepower", "horsepower"}, "ppb": {"part per billion", "parts per billion"}, "BTU": {"B T U", "B T U s"}, "IU": {"I U", "I U"}, "inHg": {"inch of mercury", "inches of mercury"},
-	"pts": {"point", "points"}, "pp": {"page", "pages"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
-	"k": {"thousand", "thousand"}, "bn": {"billion", "billion"},
+	"pts": {"point", "points"}, "pp": {"percentage point", "percentage points"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
+	"k": {"thousand", "thousand"}, "pct": {"percent", "percent"}, "fl. oz": {"fluid ounce", "fluid ounces"}, "mIU": {"milli I U", "milli I U"}, "mEq": {"milliequivalent", "milliequivalents"}, "Mly": {"million light years", "million light years"}, "Mpc": {"megaparsec", "megaparsecs"}, "kpc": {"kiloparsec", "kiloparsecs"}, "ppt": {"percentage point", "percentage points"}, "µM": {"micromolar", "micromolar"}, "mM": {"millimolar", "millimolar"}, "nM": {"nanomolar", "nanomolar"}, "acre-ft": {"acre foot", "acre feet"}, "bn": {"billion", "billion"},
 }
 
 // per are units after a slash: km/h.
@@ -42,7 +42,7 @@ var per = map[string]string{"bbl": "barrel", "h": "hour", "hr": "hour", "s": "se
 var races = set("run race walk runner runners")
 
 // unitName matches what may be a unit; units has those that are.
-const unitName = `fl oz|N[·⋅]m|ft-lbs?|lb-ft|[A-Za-zµμΩ]{1,5}`
+const unitName = `fl\.? oz|N[·⋅]m|ft-lbs?|lb-ft|[A-Za-zµμΩ]{1,5}`
 
 // unitOf returns the names of a unit.
 func unitOf(name string) ([2]string, bool) {
@@ -51,7 +51,7 @@ func unitOf(name string) ([2]string, bool) {
 }
 
 // quantity is a number with its unit.
-var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` + space + `?|cu(?:\.` + space + `?|` + space + `))?(` + unitName + `)([²³]|\^[23])?(/(?:day|week|month|year|(?:[ck]?m|ft|in)[²³]|µL|[A-Za-z]{1,3}))?([²³])?`
+var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` + space + `?|sq\.?-|cu(?:\.` + space + `?|` + space + `))?(` + unitName + `)([²³]|\^[23])?(/(?:(?:[ck]?m|ft|in)[²³]|µL|[a-z]{4,9}|[A-Za-z]{1,3}))?([²³])?`
 
 var measures = []pattern{
 	// a 1-in-5 chance, which is no inch
@@ -59,14 +59,14 @@ var measures = []pattern{
 		return join(cardinal(m[1], s.accent), []string{"in"}, cardinal(m[2], s.accent))
 	}},
 	// temperatures and angles: -5 °C, 90°, 40° N, 40°26′
-	{re(`(\d{1,3})°\s?(\d{1,2})[′'](?:\s?(\d{1,2})[″"])?\s?([NSEW]\b)?`), func(m []string, s *scanner) []string {
-		out := join(cardinal(m[1], s.accent), []string{one(m[1], "degree", "degrees")}, cardinal(m[2], s.accent), []string{one(m[2], "minute", "minutes")})
-		if m[3] != "" {
-			out = join(out, cardinal(m[3], s.accent), []string{one(m[3], "second", "seconds")})
+	{re(`([-−+])?(\d{1,3})[°º]\s?(\d{1,2}(?:\.\d+)?)[′'’](?:\s?(\d{1,2}(?:\.\d+)?)[″"”])?\s?([NSEW]\b)?`), func(m []string, s *scanner) []string {
+		out := join(strings.Fields(map[string]string{"-": "minus", "−": "minus", "+": "plus"}[m[1]]), cardinal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, decimal(m[3], s.accent), []string{one(m[3], "minute", "minutes")})
+		if m[4] != "" {
+			out = join(out, decimal(m[4], s.accent), []string{one(m[4], "second", "seconds")})
 		}
-		return join(out, strings.Fields(degrees[m[4]]))
+		return join(out, strings.Fields(degrees[m[5]]))
 	}},
-	{re(`([-−])?(` + numeral + `)\s?°(?:\s?([CFKNSEW])\b)?`), func(m []string, s *scanner) []string {
+	{re(`([-−])?(` + numeral + `)\s?[°º˚](?:\s?([CFKNSEW])\b)?`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), decimal(m[2], s.accent), []string{s.named1(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
 	}},
 	{re(`([-−])?(` + numeral + `)\s?([℃℉])`), func(m []string, s *scanner) []string {
@@ -82,12 +82,12 @@ var measures = []pattern{
 		return join(cardinal(m[1], s.accent), []string{s.named1(m[1], "foot", "feet")}, inches, []string{s.named1(m[2]+m[3], "inch", "inches")})
 	}},
 	// a 5'x7' rug
-	{re(`(\d{1,3})(['’′"″])\s?[x×]\s?(\d{1,3})['’′"″]`), func(m []string, s *scanner) []string {
-		name := []string{"feet"}
+	{re(`(` + numeral + `)(['’′"″])\s?[x×]\s?(` + numeral + `)['’′"″]`), func(m []string, s *scanner) []string {
+		name := []string{s.named1("", "foot", "feet")}
 		if m[2] == `"` || m[2] == "″" {
-			name = []string{"inches"}
+			name = []string{s.named1("", "inch", "inches")}
 		}
-		return join(cardinal(m[1], s.accent), []string{"by"}, cardinal(m[3], s.accent), name)
+		return join(decimal(m[1], s.accent), []string{"by"}, decimal(m[3], s.accent), name)
 	}},
 	{re(`([1-9])['’](1[01]|\d)`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{one(m[1], "foot", "feet")}, cardinal(m[2], s.accent))
@@ -104,6 +104,10 @@ var measures = []pattern{
 		}
 		return append(decimal(m[1], s.accent), s.named1(m[1], "inch", "inches"))
 	}},
+	// 12st 4lb
+	{re(`(\d{1,2})\s?st\.?\s(\d{1,2})\s?lbs?`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"stone"}, cardinal(m[2], s.accent), []string{one(m[2], "pound", "pounds")})
+	}},
 	// 4x400m
 	{re(`(\d{1,2})\s?[x×]\s?(\d{2,4})\s?m`), func(m []string, s *scanner) []string {
 		unit := "meters"
@@ -112,11 +116,21 @@ var measures = []pattern{
 		}
 		return join(cardinal(m[1], s.accent), []string{"by"}, cardinal(m[2], s.accent), []string{unit})
 	}},
+	// 2 x 400g tins
+	{re(`(\d{1,2})\s?[x×]\s(` + numeral + `)\s?(g|kg|ml|mL|l|L|oz|lb|cl)`), func(m []string, s *scanner) []string {
+		if w := s.nextWord(); w == "" || !unicode.IsLower(firstRune(w)) || preps[w] || w == "and" || w == "or" {
+			return nil
+		}
+		return join(cardinal(m[1], s.accent), decimal(m[2], s.accent), strings.Fields(units[m[3]][0]))
+	}},
 	// 1920x1080, 3×4, 5x
 	{re(`(\d{3,4})\s?[x×]\s?(\d{3,4})(p?)`), func(m []string, s *scanner) []string {
 		return join(inPairs(m[1], s.accent), []string{"by"}, inPairs(m[2], s.accent))
 	}},
-	{re(`(` + numeral + `)\s?x\s?(` + numeral + `)(?:\s?x\s?(` + numeral + `))?`), func(m []string, s *scanner) []string {
+	{re(`(` + numeral + `)\s?(?:[x×])\s?(` + numeral + `)(?:\s?[x×]\s?(` + numeral + `))?`), func(m []string, s *scanner) []string {
+		if strings.Contains(m[0], "×") && !s.sized() {
+			return nil
+		}
 		if k, _ := power(s.text[s.matchEnd:]); k > 0 && m[3] == "" {
 			return join(decimal(m[1], s.accent), []string{"times"}, decimal(m[2], s.accent)) // 3 x 10^8
 		}
@@ -124,9 +138,12 @@ var measures = []pattern{
 		if m[3] != "" {
 			out = join(out, []string{"by"}, decimal(m[3], s.accent))
 		}
-		return join(out, s.unitAfter(false))
+		return join(out, s.unitAfter(s.unitDescribes()))
 	}},
 	{re(`(` + numeral + `)[x×]`), func(m []string, s *scanner) []string {
+		if s.equated() && !strings.HasPrefix(s.text[s.matchEnd:], " ") {
+			return nil // f(x) = 2x
+		}
 		if rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+5)], " "); rest != "" && strings.Contains("+-−=^²³", string(firstRune(rest))) {
 			return nil // 2x + 1
 		}
@@ -137,10 +154,17 @@ var measures = []pattern{
 	}},
 	// 3M users, 1.5M
 	{re(`(` + numeral + `)M`), func(m []string, s *scanner) []string {
-		if m[1] == "3" && unicode.IsUpper(firstRune(s.nextWord())) {
-			return nil // 3M Company
+		if next := s.nextWord(); m[1] == "3" && next != "" && !pluralNoun(next) && !preps[next] && next != "people" && next != "more" {
+			return nil // 3M Company, 3M tape
 		}
 		return append(decimal(m[1], s.accent), "million")
+	}},
+	// 300K likes, 1.5K; but a 10K run, a 4K screen
+	{re(`(` + numeral + `)K`), func(m []string, s *scanner) []string {
+		if !s.thousandfold(m[1]) {
+			return nil
+		}
+		return append(decimal(m[1], s.accent), "thousand")
 	}},
 	{re(`(\d{2,3})/(\d{2,3})\s?mmHg`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{"over"}, cardinal(m[2], s.accent), strings.Fields(units["mmHg"][1]))
@@ -161,6 +185,40 @@ var measures = []pattern{
 	{re(quantity + `(\.)`), measure},
 	{re(quantity + `()`), measure},
 }
+
+// thousandfold reports whether the K behind number is a thousand.
+func (s *scanner) thousandfold(number string) bool {
+	next := s.nextWord()
+	return !races[next] && !races[s.lastWord()] && !joins(s.before()) && (strings.Contains(number, ".") || len(number) > 2 || pluralNoun(next) && unicode.IsLower(firstRune(next)))
+}
+
+// sized reports whether a × stands between two lengths: a unit follows, or something is spoken
+// of that has two.
+func (s *scanner) sized() bool {
+	rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)], " -")
+	if w := rest[:wordLen(rest)]; areas[w] || lengths[w] {
+		return true
+	}
+	for k := 1; k <= 4; k++ {
+		if areas[s.wordBack(k)] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	lengths = set("in inch inches ft foot feet cm mm m px yd")
+	areas   = set(`matrix matrices grid array kernel filter board image photo picture cube square rug tile room paper screen window resolution size sized dimensions measuring measures table sheet print poster plot lot bed garden pan dish frame canvas box pixel pixels block`)
+)
+
+// unitDescribes reports whether the unit behind a match is followed by what it measures: 8 × 11 in. paper.
+func (s *scanner) unitDescribes() bool {
+	m := describedUnit().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+32)])
+	return m != nil && !preps[m[1]] && !set("and or is are was tall wide long high deep thick")[m[1]]
+}
+
+var describedUnit = lazy(`^ ?(?:in|ft|cm|mm)\.? ([a-z]{3,})`)
 
 var unitBehind = lazy(`^ ?(` + unitName + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
 
@@ -209,8 +267,17 @@ func measure(m []string, s *scanner) []string {
 	bare := shape+power+slash == ""
 	// A letter on its own is a unit only right behind its number ("5 A grades"), but
 	// for those no sentence goes on with.
-	if bare && len(unit) == 1 && spaced && !strings.Contains("mghslLVW", unit) {
+	if bare && len(unit) == 1 && spaced && !strings.Contains("mghslLVW", unit) && !(unit == "A" && preps[following(s.text[end:])]) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
 		return nil
+	}
+	if unit == "A" && gap == "" && unicode.IsUpper(firstRune(strings.TrimPrefix(after, " "))) {
+		return nil // 31A High St.
+	}
+	if unit == "m" && bare && gap == "" && lasting[s.lastWord()] {
+		u = units["min"] // lasts 45m
+	}
+	if unit == "pp" && (stop != "" || !strings.Contains(n, ".") && sign == "") {
+		return nil // pages
 	}
 	if unit == "in" && spaced && bare && stop == "" && !set("foot feet")[s.lastWord()] && after != "" && !strings.ContainsAny(after[:1], ",);.:!?") {
 		return nil
@@ -254,6 +321,13 @@ func measure(m []string, s *scanner) []string {
 	}
 	if slash != "" {
 		p, ok := per[slash[1:]]
+		if base, square := strings.CutSuffix(slash[1:], "²"); square && per[base] != "" {
+			p, ok = "square "+per[base], true
+		} else if base, cubic := strings.CutSuffix(slash[1:], "³"); cubic && per[base] != "" {
+			p, ok = "cubic "+per[base], true
+		} else if len(slash) > 4 && !ok {
+			p, ok = slash[1:], true // 320 cal/serving
+		}
 		if !ok {
 			return nil
 		}

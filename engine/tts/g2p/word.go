@@ -22,7 +22,7 @@ func (s *scanner) word(rest string) {
 				return
 			}
 		}
-		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l' || len(head) > 1 && head[1] == '(' || c <= 'f' && strings.Contains(head[:min(len(head), 5)], ":")) && s.matched(named, rest) {
+		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l' || c == 'q' && len(head) > 1 && (isDigit(head[1]) || head[1] == '.') || len(head) > 2 && (head[1] == '(' || head[1] != ' ' && strings.Contains(head[1:min(len(head), 6)], "'(")) || c <= 'f' && strings.Contains(head[:min(len(head), 5)], ":")) && s.matched(named, rest) {
 			return
 		}
 	}
@@ -38,7 +38,8 @@ func (s *scanner) word(rest string) {
 		s.put([]string{"foreign", "letter"}, k)
 		return
 	}
-	if !joins(before) && s.abbreviated(clean, k, after) {
+	if !joins(before) && (s.party(clean, k, after) || s.abbreviated(clean, k, after)) {
+		s.possessive() // King Jr.'s
 		return
 	}
 	if n := s.numeral(clean, after); n != nil {
@@ -53,10 +54,21 @@ func (s *scanner) word(rest string) {
 			return
 		}
 	}
+	if i := strings.IndexByte(w, '-'); i > 0 && (w[:i] == "Ctrl" || w[:i] == "Cmd") {
+		s.put([]string{unstopped[w[:i]]}, i)
+		return
+	}
 	if (strings.HasPrefix(after, "'") || strings.HasPrefix(after, "’")) && strings.HasSuffix(clean, "in") && len(clean) > 4 {
 		clean += "'" // runnin'
 	}
+	if isDigit(byte(min(before, 0x7f))) && len(clean) <= 2 && clean == w && w == strings.ToLower(w) {
+		s.add(item{Token: Token{Text: strings.ToUpper(clean), Kind: Word}, spell: true}, k) // 802.11ax, the 330i
+		return
+	}
 	t := item{Token: Token{Text: clean, Kind: Word}}
+	if len(w) == 2 && sums[s.lastWord()] && w == strings.ToLower(w) && clean == w && !pairs[strings.ToUpper(w)] && units[w][0] == "" && s.equated() {
+		t.spell = true // = xy
+	}
 	if clean != w {
 		t.written = strings.ToLower(w)
 	}

@@ -1,0 +1,118 @@
+package g2p
+
+import (
+	"strings"
+	"unicode"
+)
+
+// states are their letters in addresses.
+var states = map[string]string{
+	"AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California", "CO": "Colorado", "CT": "Connecticut", "DC": "!DC", "DE": "Delaware", "FL": "Florida",
+	"GA": "Georgia", "HI": "Hawaii", "IA": "Iowa", "ID": "Idaho", "IL": "Illinois", "IN": "Indiana", "KS": "Kansas", "KY": "Kentucky", "LA": "Louisiana", "MA": "Massachusetts",
+	"MD": "Maryland", "ME": "Maine", "MI": "Michigan", "MN": "Minnesota", "MO": "Missouri", "MS": "Mississippi", "MT": "Montana", "NC": "North Carolina", "ND": "North Dakota", "NE": "Nebraska",
+	"NH": "New Hampshire", "NJ": "New Jersey", "NM": "New Mexico", "NV": "Nevada", "NY": "New York", "OH": "Ohio", "OK": "Oklahoma", "OR": "Oregon", "PA": "Pennsylvania", "RI": "Rhode Island",
+	"SC": "South Carolina", "SD": "South Dakota", "TN": "Tennessee", "TX": "Texas", "UT": "Utah", "VA": "Virginia", "VT": "Vermont", "WA": "Washington", "WI": "Wisconsin", "WV": "West Virginia", "WY": "Wyoming",
+}
+
+// doubtful are letters that mean something else as often, OK and a doctor, and the cities behind
+// which they are a state.
+var doubtful = map[string]map[string]bool{
+	"OK": set("tulsa city norman edmond lawton enid stillwater moore muskogee"),
+	"MD": set("baltimore bethesda rockville annapolis frederick columbia towson gaithersburg spring"),
+}
+
+// stressed are states that are words in capitals too, unless placed, a preposition or nothing
+// follows.
+var (
+	stressed = set("OR IN ME HI OH")
+	placed   = set("to and where when is was has who vs versus on at this last next")
+)
+
+// degreed are states whose letters are a degree, or a profession, behind a person's name.
+var degreed = set("MA PA MD MS")
+
+// provinces of Canada, before a postal code or where nothing follows.
+var provinces = map[string]string{"ON": "Ontario", "BC": "British Columbia", "QC": "Quebec", "AB": "Alberta", "MB": "Manitoba", "SK": "Saskatchewan", "NS": "Nova Scotia", "NB": "New Brunswick", "NL": "Newfoundland", "PE": "Prince Edward Island"}
+
+var canadian = lazy(`^ [A-Z]\d[A-Z] ?\d[A-Z]\d\b`)
+
+// stateBehind is the state that letters behind a comma and a name stand for: Austin, TX.
+func (s *scanner) stateBehind(letters string) string {
+	n := len(s.out)
+	if s.capitals || n < 2 || s.out[n-1].Phonemes != "," || s.out[n-2].Kind != Word || !unicode.IsUpper(firstRune(s.text[s.out[n-2].Start:])) {
+		return ""
+	}
+	rest := s.text[s.i+len(letters):]
+	if full := provinces[letters]; full != "" && (canadian().MatchString(rest[:min(len(rest), 12)]) || letters != "ON" && letters != "PE" && (rest == "" || strings.ContainsRune(",.;)\n", firstRune(rest)))) {
+		return full
+	}
+	if cities := doubtful[letters]; cities != nil && !cities[s.wordBack(2)] && !s.placedName() {
+		return ""
+	}
+	after := following(rest)
+	small := after != "" && unicode.IsLower(firstRune(rest[1:])) && !preps[after] && !placed[after]
+	if stressed[letters] && small && !s.placedName() {
+		return "" // Call Bob, OR write.
+	}
+	if degreed[letters] && !s.placedName() && (small || s.person()) {
+		return "" // Dana Wu, PA, said
+	}
+	return states[letters]
+}
+
+// nameBack is how many items from the end the name before a comma begins.
+func (s *scanner) nameBack() int {
+	k := 2
+	for k < 6 {
+		n := len(s.out) - k - 1
+		if n < 0 || s.out[n].Kind != Word || s.out[n].Text == "" || !unicode.IsUpper(firstRune(s.text[s.out[n].Start:])) {
+			break
+		}
+		k++
+	}
+	return k
+}
+
+// placedName reports whether a preposition of place, or a number of a house, stands before the name.
+func (s *scanner) placedName() bool {
+	w := s.wordBack(s.nameBack() + 1)
+	return w != "" && (placing[w] || unicode.IsDigit(firstRune(s.text[s.out[len(s.out)-s.nameBack()-1].Start:])))
+}
+
+// person reports whether the name before a comma is one of a person.
+func (s *scanner) person() bool {
+	k := s.nameBack()
+	first, last := s.wordBack(k), s.wordBack(2)
+	return given[first] || monarchs[first] || people[first] || firstNames[first] || calling[first] || k == 3 && firstNames[last] // Ask Dana, PA
+}
+
+var (
+	placing = set("in from to near of outside around through leave leaving left visit visited visiting reach reached via between suburban downtown historic")
+	calling = set("mister missus miz doctor professor nurse officer sergeant captain judge senator representative")
+	// firstNames are common ones that Roman numerals seldom follow.
+	firstNames = set(`ann anna anne amy alice alan albert alex alexis amanda andrea angela ashley barbara beth betty brandon brenda brian bruce carol carolyn catherine cheryl chris christina christine christopher cindy claire craig cynthia dana deborah debra denise dennis diana diane donna doris dorothy doug douglas
+		elaine elena ellen emily emma eric erica erin ethan evelyn frances gary gloria grace greg gregory hannah heather helen holly irene jacob jacqueline james jamie jan jane janet janice jason jean jeff jeffrey jennifer jenny jeremy jessica jill joan joann john jordan joshua joyce juan judith judy julia julie justin karen kate katherine kathleen kathryn kathy keith kelly ken kevin kim
+		kimberly kyle larry laura lauren linda lisa logan lori louise lucy lynn maria marie marilyn mark martha mary matt megan melissa michelle mike mohammed monica nancy natalie nicole noah olivia pam pamela pat patricia paula peggy penny peter philip phil rachel rebecca rita rob robin rose roy ruth ryan sandra sara sarah scott sean sharon sheila shirley sophia stephanie sue susan
+		suzanne tammy tara teresa terry theresa tiffany tim tina todd tony tracy tyler valerie vanessa victor victoria wanda wendy xavier yvonne zachary mei wei li raj priya ahmed ali fatima omar carlos jose luis miguel sofia luca marco hans`)
+)
+
+// party reads a senator's party and state: (D-Calif.), R-Texas.
+func (s *scanner) party(w string, k int, after string) bool {
+	if len(w) < 4 || w[1] != '-' || w[0] != 'D' && w[0] != 'R' && w[0] != 'I' || !s.afterComma() {
+		return false
+	}
+	full := ""
+	for _, a := range abbreviations[strings.ToLower(w[2:])] {
+		if a.kind == state && strings.HasPrefix(after, ".") {
+			full, k = a.full, k+1
+		}
+	}
+	if full == "" && len(w) == 4 {
+		full = states[w[2:]]
+	}
+	if full == "" {
+		return false
+	}
+	s.put(append([]string{"!" + w[:1]}, strings.Fields(full)...), k)
+	return true
+}
