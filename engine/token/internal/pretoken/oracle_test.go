@@ -286,6 +286,20 @@ func isKanaHan(r rune) bool {
 	return 0x4E00 <= r && r <= 0x9FA5 || 0x3040 <= r && r <= 0x30FF
 }
 
+// isEastScript is what Trinity's tokenizer keeps in pieces of its own: Han, kana, Thai from its first vowel before
+// consonants on, Lao, Khmer, Burmese and Hangul.
+func isEastScript(r rune) bool {
+	for _, in := range [][2]rune{
+		{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0xF900, 0xFAFF}, {0x3040, 0x30FF}, {0xFF65, 0xFF9F}, {0x2F00, 0x2FDF}, {0x0E40, 0x0E7F},
+		{0x0E80, 0x0EFF}, {0x1780, 0x17FF}, {0x1000, 0x109F}, {0xAA60, 0xAA7F}, {0xA9E0, 0xA9FF}, {0xAC00, 0xD7AF}, {0x1100, 0x11FF},
+	} {
+		if in[0] <= r && r <= in[1] {
+			return true
+		}
+	}
+	return false
+}
+
 // isEastAsian is [一-龥ࠀ-一가-퟿].
 func isEastAsian(r rune) bool {
 	return 0x0800 <= r && r <= 0x9FA5 || 0xAC00 <= r && r <= 0xD7FF
@@ -485,6 +499,7 @@ var oracles = map[string][]pass{
 	"viking":       {slowBloomWords, groups(number, 1)},
 
 	"superbpe":  {groups(number, 0), slowThousands},
+	"afmoe":     {groups(number, 0), slowThousands, runs(false, isEastScript), slowDeepseekWords},
 	"chameleon": {sentinels, images, indents, groups(number, 1), each(isASCIISign), gpt2Words},
 
 	"gemma4":                   {slowLines},

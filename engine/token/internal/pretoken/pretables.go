@@ -38,12 +38,14 @@ const (
 	smallNoHan   = `[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]`
 	ending       = `(?:` + contraction + `)?`
 
-	upToThree     = `\p{N}{1,3}`
-	threeDigits   = `[0-9][0-9][0-9]`
-	OneSign       = `[\p{P}!-/:-@\[-\x60{-~]`
-	lines         = `[^\n]+|[\n]+`
-	kanaHan       = `[一-龥぀-ゟ゠-ヿ]+`
-	eastAsian     = `[一-龥ࠀ-一가-퟿]+`
+	upToThree   = `\p{N}{1,3}`
+	threeDigits = `[0-9][0-9][0-9]`
+	OneSign     = `[\p{P}!-/:-@\[-\x60{-~]`
+	lines       = `[^\n]+|[\n]+`
+	kanaHan     = `[一-龥぀-ゟ゠-ヿ]+`
+	eastAsian   = `[一-龥ࠀ-一가-퟿]+`
+	eastScripts = "[\u4E00-\u9FFF\u3400-\u4DBF\uF900-\uFAFF\u3040-\u30FF\uFF65-\uFF9F\u2F00-\u2FDF\u0E40-\u0E7F" +
+		"\u0E80-\u0EFF\u1780-\u17FF\u1000-\u109F\uAA60-\uAA7F\uA9E0-\uA9FF\uAC00-\uD7AF\u1100-\u11FF]+"
 	bloomWords    = ` ?[^(\s|.,!?…。，、।۔،)]+`
 	deepseekWords = `[!-/:-@\[-\x60{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+`
 
@@ -207,6 +209,7 @@ var All = map[string]Pretokenizer{
 	"viking":       {Patterns: []string{bloomWords, `\p{N}`}},
 
 	"superbpe": {Patterns: []string{`\p{N}+`, thousandsPattern}},
+	"afmoe":    {Patterns: []string{`\p{N}+`, thousandsPattern, eastScripts, deepseekPattern}},
 	"chameleon": {
 		Patterns: []string{
 			`<sentinel:[0-9]+>`, `IMGIMG[A-I]{1,4}Z`, "[\t\n]|    |  ", `\p{N}`,
