@@ -29,6 +29,7 @@ type options struct {
 	kills      int
 	tokens     int
 	chats      int
+	pause      time.Duration
 	seed       uint64
 	lazy       bool
 	mounts     bool
@@ -56,6 +57,7 @@ func main() {
 	f.IntVar(&o.kills, "kills", 20, "processes that are killed while it runs; of outage, how often all of them are")
 	f.IntVar(&o.tokens, "tokens", 16, "of each answer")
 	f.IntVar(&o.chats, "chats", 200, "of pace: chats without and with a batch")
+	f.DurationVar(&o.pause, "pause", 100*time.Millisecond, "of pace: between chats, on average")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "of what is killed when")
 	f.BoolVar(&o.lazy, "lazy", false, "of outage: nodes sync every two minutes, as JetStream does unless it is told; something is lost then")
 	f.BoolVar(&o.mounts, "mounts", false, "of outage: it has mounts of its own already, and may make some")

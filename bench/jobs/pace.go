@@ -4,14 +4,16 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 )
 
-// pace measures lines a second of a batch that has a server to itself, and the time to the
-// first token of chats beside a batch and without one, in turns.
+// pace measures lines a second of a batch that has a server to itself, and what chats wait for
+// beside a batch and without one, in turns. Chats come one after the other at random
+// times, so that they find whatever the batch is doing.
 func pace(ctx context.Context, o *options) error {
 	q, err := newQuern(o, "quern")
 	if err != nil {
@@ -33,7 +35,9 @@ func pace(ctx context.Context, o *options) error {
 	fmt.Printf("%.0f lines a second, %d tokens each\n", float64(o.lines)/time.Since(began).Seconds(), o.tokens)
 
 	const turns = 4
-	var first [2][]time.Duration // without and with a batch
+	var first, whole [2][]time.Duration // without and with a batch
+	var lines int
+	var during time.Duration
 	for turn := range 2 * turns {
 		with := turn % 2
 		if with == 1 {
@@ -44,17 +48,32 @@ func pace(ctx context.Context, o *options) error {
 				return err
 			}
 		}
+		began, before := time.Now(), 0
+		if with == 1 {
+			if b, err = look(ctx, bases, b.ID); err != nil {
+				return err
+			}
+			before = b.Counts.Completed
+		}
+		r := rand.New(rand.NewPCG(o.seed, uint64(turn/2))) // the same times with and without
 		for i := range o.chats / turns {
-			took, err := firstToken(ctx, q.base, fmt.Sprintf("Tell me about %d in the turn %d.", i, turn))
+			if err := wait(ctx, time.Duration(r.ExpFloat64()*float64(o.pause))); err != nil {
+				return err
+			}
+			one, all, err := chat(ctx, q.base, fmt.Sprintf("Tell me about %d in the turn %d.", i, turn))
 			if err != nil {
 				return err
 			}
-			first[with] = append(first[with], took)
+			first[with] = append(first[with], one)
+			whole[with] = append(whole[with], all)
 		}
 		if with == 1 {
-			if now, err := look(ctx, bases, b.ID); err != nil || now.Status != "in_progress" {
+			now, err := look(ctx, bases, b.ID)
+			if err != nil || now.Status != "in_progress" {
 				return fmt.Errorf("the batch was %s when the chats were over (%v); ask fewer chats", now.Status, err)
 			}
+			lines += now.Counts.Completed - before
+			during += time.Since(began)
 			if _, err := call(ctx, bases, "POST", "/v1/batches/"+b.ID+"/cancel", "", nil); err != nil {
 				return err
 			}
@@ -63,13 +82,19 @@ func pace(ctx context.Context, o *options) error {
 			}
 		}
 	}
-	for i := range first {
-		slices.Sort(first[i])
-	}
-	at := func(l []time.Duration, p int) time.Duration { return l[min(len(l)*p/100, len(l)-1)] }
-	for _, p := range []int{50, 95} {
-		without, with := at(first[0], p), at(first[1], p)
-		fmt.Printf("first token, %d of 100: %v without a batch, %v with: %.2f times\n", p, without.Round(time.Microsecond), with.Round(time.Microsecond), float64(with)/float64(without))
+	fmt.Printf("%.1f lines a second beside chats\n", float64(lines)/during.Seconds())
+	for _, of := range []struct {
+		what string
+		took [2][]time.Duration
+	}{{"first token", first}, {"whole answer", whole}} {
+		for i := range of.took {
+			slices.Sort(of.took[i])
+		}
+		for _, p := range []int{50, 95, 99} {
+			at := func(l []time.Duration) time.Duration { return l[min(len(l)*p/100, len(l)-1)] }
+			without, with := at(of.took[0]), at(of.took[1])
+			fmt.Printf("%s, %d of 100: %v without a batch, %v with: %.2f times\n", of.what, p, without.Round(time.Microsecond), with.Round(time.Microsecond), with.Seconds()/without.Seconds())
+		}
 	}
 	return nil
 }
@@ -99,32 +124,31 @@ func ended(ctx context.Context, bases []string, id string) error {
 	}
 }
 
-// firstToken is how long a chat takes to say something.
-func firstToken(ctx context.Context, base, text string) (time.Duration, error) {
-	body := fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":8,"stream":true}`, text)
+// chat is how long one takes to say something, and all of its 8 tokens.
+func chat(ctx context.Context, base, text string) (first, whole time.Duration, err error) {
+	body := fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":8,"ignore_eos":true,"stream":true}`, text)
 	r, err := http.NewRequestWithContext(ctx, "POST", base+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	began := time.Now()
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != 200 {
-		return 0, fmt.Errorf("a chat was answered %s", resp.Status)
+		return 0, 0, fmt.Errorf("a chat was answered %s", resp.Status)
 	}
-	var took time.Duration
 	s := bufio.NewScanner(resp.Body)
 	for s.Scan() {
-		if took == 0 && strings.Contains(s.Text(), `"content":"`) && !strings.Contains(s.Text(), `"content":""`) {
-			took = time.Since(began)
+		if first == 0 && strings.Contains(s.Text(), `"content":"`) && !strings.Contains(s.Text(), `"content":""`) {
+			first = time.Since(began)
 		}
 	}
-	if took == 0 {
-		return 0, fmt.Errorf("a chat said nothing: %v", s.Err())
+	if first == 0 {
+		return 0, 0, fmt.Errorf("a chat said nothing: %v", s.Err())
 	}
-	return took, nil
+	return first, time.Since(began), nil
 }
