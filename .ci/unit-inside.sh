@@ -62,6 +62,7 @@ for path in /home/there /root/inside.sh /tmp/there; do
   if nsenter -t "$id" -m test -e "$path"; then fail "it sees $path"; fi
 done
 if nsenter -t "$id" -m -S 65534 touch /usr/x /etc/quern/x 2>/dev/null; then fail "it may write to the system"; fi
+[[ " $(systemctl show -P SystemCallFilter quern) " == *" sched_setaffinity "* ]] || fail "compute threads may not choose their CPU"
 systemd-analyze security --no-pager quern | tail -1
 
 say "its folders"
