@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -60,12 +61,12 @@ func pace(ctx context.Context, o *options) error {
 			if err := wait(ctx, time.Duration(r.ExpFloat64()*float64(o.pause))); err != nil {
 				return err
 			}
-			one, all, err := chat(ctx, q.base, fmt.Sprintf("Tell me about %d in the turn %d.", i, turn))
+			times, err := ask(ctx, q.base, fmt.Sprintf("Tell me about %d in the turn %d.", i, turn), 8)
 			if err != nil {
 				return err
 			}
-			first[with] = append(first[with], one)
-			whole[with] = append(whole[with], all)
+			first[with] = append(first[with], times[0])
+			whole[with] = append(whole[with], times[len(times)-1])
 		}
 		if with == 1 {
 			now, err := look(ctx, bases, b.ID)
@@ -83,19 +84,65 @@ func pace(ctx context.Context, o *options) error {
 		}
 	}
 	fmt.Printf("%.1f lines a second beside chats\n", float64(lines)/during.Seconds())
-	for _, of := range []struct {
-		what string
-		took [2][]time.Duration
-	}{{"first token", first}, {"whole answer", whole}} {
-		for i := range of.took {
-			slices.Sort(of.took[i])
+	compare("first token", first)
+	compare("whole answer", whole)
+	return steady(ctx, o, q.base)
+}
+
+// compare prints how long something took without a batch and with one.
+func compare(what string, took [2][]time.Duration) {
+	for _, p := range []int{50, 95, 99} {
+		var at [2]time.Duration
+		for i, l := range took {
+			slices.Sort(l)
+			at[i] = l[min(len(l)*p/100, len(l)-1)]
 		}
-		for _, p := range []int{50, 95, 99} {
-			at := func(l []time.Duration) time.Duration { return l[min(len(l)*p/100, len(l)-1)] }
-			without, with := at(of.took[0]), at(of.took[1])
-			fmt.Printf("%s, %d of 100: %v without a batch, %v with: %.2f times\n", of.what, p, without.Round(time.Microsecond), with.Round(time.Microsecond), with.Seconds()/without.Seconds())
+		fmt.Printf("%s, %d of 100: %v without a batch, %v with: %.2f times\n", what, p, at[0].Round(time.Microsecond), at[1].Round(time.Microsecond), at[1].Seconds()/at[0].Seconds())
+	}
+}
+
+// steady measures what a batch does beside a reply that goes on all the time, and the gaps
+// between the tokens of that.
+func steady(ctx context.Context, o *options, base string) error {
+	const replies = 4
+	var gaps [2][]time.Duration
+	var lines int
+	var during time.Duration
+	for with := range 2 {
+		var b status
+		var err error
+		if with == 1 {
+			if b, err = begin(ctx, patient([]string{base}), 50_000, o.tokens); err != nil {
+				return err
+			}
+			if err := running(ctx, []string{base}, b.ID); err != nil {
+				return err
+			}
+			if b, err = look(ctx, []string{base}, b.ID); err != nil {
+				return err
+			}
+		}
+		began := time.Now()
+		for i := range replies {
+			times, err := ask(ctx, base, fmt.Sprintf("Tell all about %d.", i), o.steady)
+			if err != nil {
+				return err
+			}
+			for i := range times[1:] {
+				gaps[with] = append(gaps[with], times[i+1]-times[i])
+			}
+		}
+		if with == 1 {
+			during = time.Since(began)
+			now, err := look(ctx, []string{base}, b.ID)
+			if err != nil || now.Status != "in_progress" {
+				return fmt.Errorf("the batch was %s when the replies were over (%v); ask for less", now.Status, err)
+			}
+			lines = now.Counts.Completed - b.Counts.Completed
 		}
 	}
+	fmt.Printf("%.1f lines a second beside a reply that goes on\n", float64(lines)/during.Seconds())
+	compare("between tokens", gaps)
 	return nil
 }
 
@@ -124,31 +171,35 @@ func ended(ctx context.Context, bases []string, id string) error {
 	}
 }
 
-// chat is how long one takes to say something, and all of its 8 tokens.
-func chat(ctx context.Context, base, text string) (first, whole time.Duration, err error) {
-	body := fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":8,"ignore_eos":true,"stream":true}`, text)
+// ask has a chat of so many tokens answered, and returns when each event with some came, from the
+// request on, and when all was over.
+func ask(ctx context.Context, base, text string, tokens int) (times []time.Duration, err error) {
+	body := fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":%d,"ignore_eos":true,"stream":true}`, text, tokens)
 	r, err := http.NewRequestWithContext(ctx, "POST", base+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	began := time.Now()
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != 200 {
-		return 0, 0, fmt.Errorf("a chat was answered %s", resp.Status)
+		return nil, fmt.Errorf("a chat was answered %s", resp.Status)
 	}
 	s := bufio.NewScanner(resp.Body)
 	for s.Scan() {
-		if first == 0 && strings.Contains(s.Text(), `"content":"`) && !strings.Contains(s.Text(), `"content":""`) {
-			first = time.Since(began)
+		if strings.Contains(s.Text(), `"content":"`) && !strings.Contains(s.Text(), `"content":""`) {
+			times = append(times, time.Since(began))
 		}
 	}
-	if first == 0 {
-		return 0, 0, fmt.Errorf("a chat said nothing: %v", s.Err())
+	if err := s.Err(); err != nil {
+		return nil, err
 	}
-	return first, time.Since(began), nil
+	if len(times) == 0 {
+		return nil, errors.New("a chat said nothing")
+	}
+	return append(times, time.Since(began)), nil
 }
