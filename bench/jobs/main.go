@@ -29,6 +29,8 @@ type options struct {
 	kills      int
 	tokens     int
 	chats      int
+	pause      time.Duration
+	steady     int
 	seed       uint64
 	lazy       bool
 	mounts     bool
@@ -54,8 +56,10 @@ func main() {
 	f.StringVar(&o.model, "model", "", "file that is asked (default the built-in model)")
 	f.IntVar(&o.lines, "lines", 2000, "lines of the batch")
 	f.IntVar(&o.kills, "kills", 20, "processes that are killed while it runs; of outage, how often all of them are")
-	f.IntVar(&o.tokens, "tokens", 16, "of each answer")
+	f.IntVar(&o.tokens, "tokens", 16, "of each answer to a line")
 	f.IntVar(&o.chats, "chats", 200, "of pace: chats without and with a batch")
+	f.DurationVar(&o.pause, "pause", 100*time.Millisecond, "of pace: between chats, on average")
+	f.IntVar(&o.steady, "steady", 1000, "of pace: tokens of replies that go on beside a batch")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "of what is killed when")
 	f.BoolVar(&o.lazy, "lazy", false, "of outage: nodes sync every two minutes, as JetStream does unless it is told; something is lost then")
 	f.BoolVar(&o.mounts, "mounts", false, "of outage: it has mounts of its own already, and may make some")

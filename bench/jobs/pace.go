@@ -3,15 +3,18 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 )
 
-// pace measures lines a second of a batch that has a server to itself, and the time to the
-// first token of chats beside a batch and without one, in turns.
+// pace measures lines a second of a batch that has a server to itself, and what chats wait for
+// beside a batch and without one, in turns. Chats come one after the other at random
+// times, so that they find whatever the batch is doing.
 func pace(ctx context.Context, o *options) error {
 	q, err := newQuern(o, "quern")
 	if err != nil {
@@ -33,7 +36,9 @@ func pace(ctx context.Context, o *options) error {
 	fmt.Printf("%.0f lines a second, %d tokens each\n", float64(o.lines)/time.Since(began).Seconds(), o.tokens)
 
 	const turns = 4
-	var first [2][]time.Duration // without and with a batch
+	var first, whole [2][]time.Duration // without and with a batch
+	var lines int
+	var during time.Duration
 	for turn := range 2 * turns {
 		with := turn % 2
 		if with == 1 {
@@ -44,17 +49,32 @@ func pace(ctx context.Context, o *options) error {
 				return err
 			}
 		}
+		began, before := time.Now(), 0
+		if with == 1 {
+			if b, err = look(ctx, bases, b.ID); err != nil {
+				return err
+			}
+			before = b.Counts.Completed
+		}
+		r := rand.New(rand.NewPCG(o.seed, uint64(turn/2))) // the same times with and without
 		for i := range o.chats / turns {
-			took, err := firstToken(ctx, q.base, fmt.Sprintf("Tell me about %d in the turn %d.", i, turn))
+			if err := wait(ctx, time.Duration(r.ExpFloat64()*float64(o.pause))); err != nil {
+				return err
+			}
+			times, err := ask(ctx, q.base, fmt.Sprintf("Tell me about %d in the turn %d.", i, turn), 8)
 			if err != nil {
 				return err
 			}
-			first[with] = append(first[with], took)
+			first[with] = append(first[with], times[0])
+			whole[with] = append(whole[with], times[len(times)-1])
 		}
 		if with == 1 {
-			if now, err := look(ctx, bases, b.ID); err != nil || now.Status != "in_progress" {
+			now, err := look(ctx, bases, b.ID)
+			if err != nil || now.Status != "in_progress" {
 				return fmt.Errorf("the batch was %s when the chats were over (%v); ask fewer chats", now.Status, err)
 			}
+			lines += now.Counts.Completed - before
+			during += time.Since(began)
 			if _, err := call(ctx, bases, "POST", "/v1/batches/"+b.ID+"/cancel", "", nil); err != nil {
 				return err
 			}
@@ -63,14 +83,66 @@ func pace(ctx context.Context, o *options) error {
 			}
 		}
 	}
-	for i := range first {
-		slices.Sort(first[i])
+	fmt.Printf("%.1f lines a second beside chats\n", float64(lines)/during.Seconds())
+	compare("first token", first)
+	compare("whole answer", whole)
+	return steady(ctx, o, q.base)
+}
+
+// compare prints how long something took without a batch and with one.
+func compare(what string, took [2][]time.Duration) {
+	for _, p := range []int{50, 95, 99} {
+		var at [2]time.Duration
+		for i, l := range took {
+			slices.Sort(l)
+			at[i] = l[min(len(l)*p/100, len(l)-1)]
+		}
+		fmt.Printf("%s, %d of 100: %v without a batch, %v with: %.2f times\n", what, p, at[0].Round(time.Microsecond), at[1].Round(time.Microsecond), at[1].Seconds()/at[0].Seconds())
 	}
-	at := func(l []time.Duration, p int) time.Duration { return l[min(len(l)*p/100, len(l)-1)] }
-	for _, p := range []int{50, 95} {
-		without, with := at(first[0], p), at(first[1], p)
-		fmt.Printf("first token, %d of 100: %v without a batch, %v with: %.2f times\n", p, without.Round(time.Microsecond), with.Round(time.Microsecond), float64(with)/float64(without))
+}
+
+// steady measures what a batch does beside a reply that goes on all the time, and the gaps
+// between the tokens of that.
+func steady(ctx context.Context, o *options, base string) error {
+	const replies = 4
+	var gaps [2][]time.Duration
+	var lines int
+	var during time.Duration
+	for with := range 2 {
+		var b status
+		var err error
+		if with == 1 {
+			if b, err = begin(ctx, patient([]string{base}), 50_000, o.tokens); err != nil {
+				return err
+			}
+			if err := running(ctx, []string{base}, b.ID); err != nil {
+				return err
+			}
+			if b, err = look(ctx, []string{base}, b.ID); err != nil {
+				return err
+			}
+		}
+		began := time.Now()
+		for i := range replies {
+			times, err := ask(ctx, base, fmt.Sprintf("Tell all about %d.", i), o.steady)
+			if err != nil {
+				return err
+			}
+			for i := range times[1:] {
+				gaps[with] = append(gaps[with], times[i+1]-times[i])
+			}
+		}
+		if with == 1 {
+			during = time.Since(began)
+			now, err := look(ctx, []string{base}, b.ID)
+			if err != nil || now.Status != "in_progress" {
+				return fmt.Errorf("the batch was %s when the replies were over (%v); ask for less", now.Status, err)
+			}
+			lines = now.Counts.Completed - b.Counts.Completed
+		}
 	}
+	fmt.Printf("%.1f lines a second beside a reply that goes on\n", float64(lines)/during.Seconds())
+	compare("between tokens", gaps)
 	return nil
 }
 
@@ -99,32 +171,35 @@ func ended(ctx context.Context, bases []string, id string) error {
 	}
 }
 
-// firstToken is how long a chat takes to say something.
-func firstToken(ctx context.Context, base, text string) (time.Duration, error) {
-	body := fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":8,"stream":true}`, text)
+// ask has a chat of so many tokens answered, and returns when each event with some came, from the
+// request on, and when all was over.
+func ask(ctx context.Context, base, text string, tokens int) (times []time.Duration, err error) {
+	body := fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":%d,"ignore_eos":true,"stream":true}`, text, tokens)
 	r, err := http.NewRequestWithContext(ctx, "POST", base+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	began := time.Now()
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != 200 {
-		return 0, fmt.Errorf("a chat was answered %s", resp.Status)
+		return nil, fmt.Errorf("a chat was answered %s", resp.Status)
 	}
-	var took time.Duration
 	s := bufio.NewScanner(resp.Body)
 	for s.Scan() {
-		if took == 0 && strings.Contains(s.Text(), `"content":"`) && !strings.Contains(s.Text(), `"content":""`) {
-			took = time.Since(began)
+		if strings.Contains(s.Text(), `"content":"`) && !strings.Contains(s.Text(), `"content":""`) {
+			times = append(times, time.Since(began))
 		}
 	}
-	if took == 0 {
-		return 0, fmt.Errorf("a chat said nothing: %v", s.Err())
+	if err := s.Err(); err != nil {
+		return nil, err
 	}
-	return took, nil
+	if len(times) == 0 {
+		return nil, errors.New("a chat said nothing")
+	}
+	return append(times, time.Since(began)), nil
 }

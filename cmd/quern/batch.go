@@ -88,8 +88,16 @@ func (a *app) batch(cmd *cobra.Command, args []string, o batchOptions) (err erro
 	} else if transcriptSuffixes[o.format] == "" {
 		return usageError{fmt.Errorf("--format must be one of text, srt, vtt and json, got %q", o.format)}
 	}
-	if o.id != "" && o.server == "" {
-		return usageError{errors.New("--follow needs --server: the batches of this command end with it")}
+	if _, err := batch.Within(o.window); err != nil { // before anything is sent
+		return usageError{fmt.Errorf("--window %w", err)}
+	}
+	if o.id != "" {
+		if o.server == "" {
+			return usageError{errors.New("--follow needs --server: the batches of this command end with it")}
+		}
+		if err := idle(cmd, "the batch has begun with one", "window"); err != nil {
+			return err
+		}
 	}
 	if o.server != "" {
 		if err := idle(cmd, "the server has settings of its own", settings.Given(cmd)...); err != nil {

@@ -230,10 +230,12 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	}
 	select {
 	case err := <-served:
-		return err
+		served <- err
 	case <-ctx.Done():
 	}
-	a.tellManager(notify.Stopping, log)
+	if ctx.Err() != nil { // an idle server may have ended by now
+		a.tellManager(notify.Stopping, log)
+	}
 	return <-served
 }
 

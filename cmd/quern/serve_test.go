@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"quern/bench/poll"
+	"quern/cmd/quern/internal/notify"
 )
 
 // output collects what a command prints while it runs.
@@ -196,6 +197,9 @@ func TestServeTellsManager(t *testing.T) {
 	}
 	if code := p.end(t); code != 0 {
 		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+	if err := notify.Send(socket, "nothing else"); err != nil { // or a server that tells nothing would be waited for
+		t.Fatal(err)
 	}
 	if got := told(); got != "STOPPING=1" {
 		t.Errorf("told %q", got)

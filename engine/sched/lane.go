@@ -11,11 +11,10 @@ import (
 // they have drawn stays, as with every sequence that is preempted, so their replies are the
 // same. They do not count against the queue.
 //
-// Within a step they have what is left of it, at most a share of the time that the others
-// take. A step that is theirs alone is given up when a request comes, so that
-// this does not wait for it: they lose that step and no more, since rows may be computed twice.
-// States may not; models that have them make short steps instead.
-const backgroundShare = 16
+// Of a step that others are in they have what a beside says. A step that is theirs alone is given
+// up when a request comes, so that this does not wait for it: they lose that step and no
+// more, since rows may be computed twice. States may not; models that have them make short
+// steps instead.
 
 // errGivenUp ends a step of the background.
 var errGivenUp = errors.New("sched: another request came")

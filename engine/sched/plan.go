@@ -72,8 +72,9 @@ const oldestShare = 5
 
 // A planner decides how many rows of each sequence run in the next step.
 type planner struct {
-	costs *costs
-	stays bool // steps of the background are not given up
+	costs  *costs
+	stays  bool // steps of the background are not given up
+	beside beside
 
 	// The step in work.
 	loads        []load
@@ -91,14 +92,21 @@ type planner struct {
 // Sequences with one row left or the rows of a reply, which is what generating ones
 // have, come first: each has a row before any has more. Prompts follow as far as there is
 // time, shortest first, so that a short one need not wait for a long one; but the oldest
-// has a step before them from time to time. The background has what is left.
+// has a step before them from time to time. The background has what it may of a step of others.
 func (p *planner) plan(dst []int, loads []load, budget, want int) []int {
 	start := len(dst)
 	for range loads {
 		dst = append(dst, 0)
 	}
 	p.loads, p.rows, p.budget, p.want, p.few, p.took = loads, dst[start:], budget, want, 0, 0
+	p.replies, p.prompts = p.replies[:0], p.prompts[:0]
+	kept := 0
+	if p.beside.due() && min(budget, want) > 1 && slices.ContainsFunc(loads, func(l load) bool { return l.behind && !l.full }) {
+		kept = 1
+	}
+	p.budget, p.want = p.budget-kept, p.want-kept
 	p.lane(false)
+	p.budget, p.want = p.budget+kept, p.want+kept
 	p.lane(true)
 	p.loads, p.rows = nil, nil
 	return dst
@@ -106,11 +114,11 @@ func (p *planner) plan(dst []int, loads []load, budget, want int) []int {
 
 // lane plans the sequences in the background, or the others.
 func (p *planner) lane(behind bool) {
+	reading := p.prompted()
 	p.sort(behind)
 	before, room := p.took, math.Inf(1)
 	if before > 0 {
-		room = before / backgroundShare
-		if p.few > 0 && !p.costs.known(p.few) {
+		if room = p.beside.room(before, p.next(), reading); p.few > 0 && !p.costs.known(p.few) {
 			room = 0 // what the step takes without it shows now
 		}
 	}
@@ -126,6 +134,25 @@ func (p *planner) lane(behind bool) {
 		room = p.costs.of(1) * longest
 	}
 	p.read(room, before == 0)
+	if before > 0 && len(p.replies)+len(p.prompts) > 0 {
+		p.beside.note(before, p.took-before)
+	}
+}
+
+// prompted says whether a prompt of the lane that was planned has rows in the step.
+func (p *planner) prompted() bool {
+	return slices.ContainsFunc(p.prompts, func(i int) bool { return p.rows[i] > 0 })
+}
+
+// next is what the next row of the lane adds to the step.
+func (p *planner) next() float64 {
+	switch {
+	case len(p.replies) > 0:
+		return p.more(1)
+	case len(p.prompts) > 0:
+		return p.costs.row(float64(p.foremost().depth))
+	}
+	return 0
 }
 
 // stretch is how many times as long prompts may make the step.

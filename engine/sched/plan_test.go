@@ -149,7 +149,8 @@ func TestPlanTime(t *testing.T) {
 		{"rows behind many tokens", 2 * ms, 2 * ms, false, []load{decode, prompt(1000, 6000)}, []int{1, 2}},
 		{"a row at least", 30 * ms, 0, false, []load{decode, prompt(1000, 0)}, []int{1, 1}},
 		{"three prompts beside a reply", 2 * ms, 0, false, []load{decode, prompt(10, 0), prompt(10, 0), prompt(100, 0)}, []int{1, 10, 10, 10}},
-		{"the background has a sixteenth", 2 * ms, 0, false, []load{prompt(400, 0), behind(decode), behind(prompt(500, 0))}, []int{160, 1, 9}},
+		{"the background rests beside a prompt", 2 * ms, 0, false, []load{prompt(400, 0), behind(decode), behind(prompt(500, 0))}, []int{160, 0, 0}},
+		{"it has a sixteenth beside a reply", ms / 10, 0, false, []load{decode, behind(prompt(500, 0))}, []int{1, 12}},
 		{"which may be nothing", 4 * ms, 0, false, []load{decode, behind(decode), behind(prompt(100, 0))}, []int{1, 0, 0}},
 		{"the background alone", 2 * ms, 0, false, []load{behind(prompt(1000, 0))}, []int{160}},
 		{"the same where it cannot give up", 2 * ms, 0, true, []load{behind(prompt(1000, 0))}, []int{24}},
@@ -171,6 +172,44 @@ func TestPlanTime(t *testing.T) {
 					t.Errorf("got %v, want %v", got, tt.rows)
 					break
 				}
+			}
+		})
+	}
+}
+
+// TestPlanBeside: in how many of so many steps the background has rows beside others, and that it
+// has what is said to be the least.
+func TestPlanBeside(t *testing.T) {
+	const ms = time.Millisecond
+	decode, prompt := load{rows: 1, last: true}, load{rows: 4000, last: true}
+	behind := load{rows: 1, last: true, behind: true}
+	for _, tt := range []struct {
+		name   string
+		loads  []load
+		second time.Duration // what a second row adds to the 20 ms of the first
+		steps  int           // of 320, those with one
+	}{
+		{"a row that takes less than a sixteenth", []load{decode, behind}, 20 * ms / 17, 320},
+		{"one that takes an eighth is saved up for", []load{decode, behind}, 20 * ms / 8, 160},
+		{"one that takes half is seldom", []load{decode, behind}, 10 * ms, 320 / leastBeside},
+		{"so is one beside a prompt", []load{prompt, behind}, 20 * ms / 17, 320 / leastBeside},
+		{"and one beside both", []load{decode, prompt, behind}, 20 * ms / 17, 320 / leastBeside},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := new(costs)
+			p := planner{costs: c}
+			steps := 0
+			for range 320 {
+				for range 2 {
+					c.note(1, share{}, 20*ms)
+					c.note(2, share{}, 20*ms+tt.second)
+				}
+				if rows := p.plan(nil, tt.loads, 64, 64); rows[len(rows)-1] > 0 {
+					steps++
+				}
+			}
+			if steps != tt.steps {
+				t.Errorf("%d of 320 steps have a row of the background, want %d", steps, tt.steps)
 			}
 		})
 	}

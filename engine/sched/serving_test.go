@@ -281,6 +281,45 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// TestBesideReplies: lines end beside replies that never do, where a row costs little and where
+// it costs as much as a step, and these hardly notice.
+func TestBesideReplies(t *testing.T) {
+	dear := machine{rows: []int{1, 64, 512}, times: []time.Duration{20 * ms, 1280 * ms, 10240 * ms}}
+	for _, tt := range []struct {
+		name  string
+		m     *machine
+		lines int // in five minutes, at least
+	}{
+		{"two cores", &twoCores, 60},
+		{"where rows cost little", &wide, 60},
+		{"where rows are all that costs", &dear, 6},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const end = 5 * time.Minute
+			var lines []arrival
+			for range 60 {
+				lines = append(lines, arrival{tokens: 8, most: 8, behind: true})
+			}
+			chats := []arrival{}
+			for range 2 {
+				chats = append(chats, arrival{tokens: 40, most: int(end / tt.m.times[0])})
+			}
+			alone := serve(t, tt.m, 16, chats)
+			mixed := serve(t, tt.m, 16, append(slices.Clip(lines), chats...))
+			done := 0
+			for _, l := range mixed[:len(lines)] {
+				if l.times[len(l.times)-1] < end {
+					done++
+				}
+			}
+			without, with := percentile(gaps(alone, 0, end), 95), percentile(gaps(mixed[len(lines):], 0, end), 95)
+			if done < tt.lines || with.Seconds() > 1.2*without.Seconds() {
+				t.Errorf("%d lines in %v, want %d; 95 of 100 gaps %v without them, %v with", done, end, tt.lines, without, with)
+			}
+		})
+	}
+}
+
 // last is when all are through.
 func last(list []served) (end time.Duration) {
 	for _, r := range list {

@@ -6,6 +6,7 @@ package batch
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -23,6 +24,24 @@ const (
 	ForBatch  = "batch"
 	ForOutput = "batch_output" // made by a batch
 )
+
+// Least and most of a completion window. OpenAI has 24h only.
+const (
+	leastWindow = time.Minute
+	mostWindow  = 30 * 24 * time.Hour
+)
+
+// Within is the time that a completion window gives, a number of minutes, hours or days.
+func Within(window string) (time.Duration, error) {
+	if window != "" {
+		unit := map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[window[len(window)-1]]
+		n, err := strconv.ParseUint(window[:len(window)-1], 10, 16)
+		if d := time.Duration(n) * unit; err == nil && d >= leastWindow && d <= mostWindow {
+			return d, nil
+		}
+	}
+	return 0, fmt.Errorf("must be a number of minutes, hours or days from 1m to 30d, as 24h, got %.40q", window)
+}
 
 // A File is a stored file as OpenAI spells it.
 type File struct {

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"errors"
-	"strconv"
 	"time"
 
 	"quern/engine"
@@ -10,12 +9,6 @@ import (
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
-)
-
-// Least and most of a completion window. OpenAI has 24h only.
-const (
-	leastWindow = time.Minute
-	mostWindow  = 30 * 24 * time.Hour
 )
 
 // createBatch answers POST /v1/batches.
@@ -33,8 +26,8 @@ func (a api) createBatch(c *server.Call, o *body.Object) error {
 	}
 	if v, ok := o.Need("completion_window"); ok {
 		r.Window = v.Str()
-		if r.Within, ok = window(r.Window); !ok {
-			v.Invalid("must be a number of minutes, hours or days from 1m to 30d, as 24h, got %.40q", r.Window)
+		if r.Within, err = batch.Within(r.Window); err != nil {
+			v.Invalid("%v", err)
 		}
 	}
 	if x := o.Object("output_expires_after"); x != nil {
@@ -58,17 +51,6 @@ func (a api) createBatch(c *server.Call, o *body.Object) error {
 		return fileFault(err, r.InputFileID)
 	}
 	return a.WriteJSON(c, 200, b)
-}
-
-// window reads a number of minutes, hours or days.
-func window(s string) (time.Duration, bool) {
-	if s == "" {
-		return 0, false
-	}
-	unit := map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[len(s)-1]]
-	n, err := strconv.ParseUint(s[:len(s)-1], 10, 16)
-	d := time.Duration(n) * unit
-	return d, err == nil && d >= leastWindow && d <= mostWindow
 }
 
 // listBatches answers GET /v1/batches.
