@@ -172,10 +172,10 @@ func (c *Catalog) configure(o engine.ModelOptions) (*Entry, error) {
 		err = fmt.Errorf("its weights are %s already; quantize wants those of the original model", n.About().Quantization)
 	}
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
+		st, bad := os.Stat(o.Path)
+		if errors.Is(bad, fs.ErrNotExist) { // not one that the model's files name
 			return nil, fmt.Errorf("model %q: there is no file %s", id, o.Path)
 		}
-		st, bad := os.Stat(o.Path)
 		if _, none := os.Stat(filepath.Join(o.Path, "config.json")); bad == nil && st.IsDir() && none != nil && errors.Is(err, weights.ErrFormat) {
 			err = fmt.Errorf("%w; a folder of several models belongs in --models or model_dirs", err)
 		}

@@ -37,6 +37,9 @@ func (k *counted) Describe(id, path string, _ engine.ModelOptions) (*About, erro
 	switch {
 	case strings.Contains(path, "bad"):
 		return nil, errors.New("bad")
+	case strings.Contains(path, "lacks"): // a file that it names
+		_, err := os.Stat(filepath.Join(path, "weights.data"))
+		return nil, err
 	case strings.Contains(path, "bug"):
 		panic("bug")
 	}
@@ -240,6 +243,17 @@ func TestAdd(t *testing.T) {
 	}
 	if len(c.List()) != 4 {
 		t.Error("what was refused is listed")
+	}
+
+	// What is missing is named: the model's path, or a file beside it.
+	lacks := filepath.Join(t.TempDir(), "lacks")
+	for _, want := range []string{"there is no file " + lacks, filepath.Join(lacks, "weights.data")} {
+		if _, err := c.Add(engine.ModelOptions{Path: lacks}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+		if err := os.MkdirAll(lacks, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
