@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"iter"
+	"time"
 
 	"quern/engine/token"
 )
@@ -51,6 +52,9 @@ type Lease interface {
 	// Speak renders a text, the first utterance first.
 	Speak(ctx context.Context, r SpeakRequest) iter.Seq2[Speech, error]
 
+	// Stay notes for how long the model is to stay once it is idle, as KeepAlive of a request that
+	// has an action does.
+	Stay(keep time.Duration)
 	// Release ends the lease. It may be called more than once.
 	Release()
 }

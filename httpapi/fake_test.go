@@ -117,6 +117,7 @@ type fakeLease struct {
 }
 
 func (l fakeLease) Info() engine.ModelInfo { return l.info }
+func (l fakeLease) Stay(time.Duration)     {}
 func (l fakeLease) Release()               {}
 
 // lend leases one of f's models whose actions are those of a.

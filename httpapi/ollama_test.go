@@ -320,9 +320,14 @@ func TestOllamaHead(t *testing.T) {
 
 // TestOllamaExpires: a model in memory tells when it leaves that, far away where it stays.
 func TestOllamaExpires(t *testing.T) {
-	for keep, far := range map[string]bool{"600": false, "-1": true} {
+	for fields, far := range map[string]bool{
+		`"prompt":"x","stream":false,"options":{"num_predict":1},"keep_alive":600`: false,
+		`"prompt":"x","stream":false,"options":{"num_predict":1},"keep_alive":-1`:  true,
+		`"keep_alive":600`: false, // only loads it
+		`"keep_alive":-1`:  true,
+	} {
 		s := newBuiltin(t)
-		post(t, s, "/api/generate", `{"model":"quern-tiny","prompt":"x","stream":false,"options":{"num_predict":1},"keep_alive":`+keep+`}`)
+		post(t, s, "/api/generate", `{"model":"quern-tiny",`+fields+`}`)
 		var out struct {
 			Models []struct {
 				Expires time.Time `json:"expires_at"`
@@ -333,7 +338,7 @@ func TestOllamaExpires(t *testing.T) {
 			t.Fatalf("%v, %+v", err, out)
 		}
 		if until := out.Models[0].Expires; until.IsZero() || far != (until.Year() > 2200) {
-			t.Errorf("keep_alive %s: until %v", keep, until)
+			t.Errorf("%s: until %v", fields, until)
 		}
 	}
 }

@@ -36,6 +36,15 @@ func (l *Lease) settle() {
 	}
 }
 
+// Stay implements engine.Lease.
+func (l *Lease) Stay(keep time.Duration) {
+	l.k.mu.Lock()
+	defer l.k.mu.Unlock()
+	if !l.over {
+		l.r.keepFor = &keep
+	}
+}
+
 // Use begins an action, which keeps the model until done, and notes how long the request
 // wants it to stay.
 func (l *Lease) Use(keep *time.Duration) (done func(), err error) {

@@ -163,7 +163,9 @@ func (s *spelling) End() error { return s.out.Event(s.line("", "", nil, s.last(s
 // ready loads the model that a name means, or has it leave memory, and returns which it was.
 func (a api) ready(c *server.Call, name string, keep *time.Duration, kinds ...engine.Kind) (reason string, err error) {
 	if keep == nil || *keep != 0 {
-		_, err = a.open(c, name, kinds...)
+		if _, err = a.open(c, name, kinds...); err == nil && keep != nil {
+			c.Lease.Stay(*keep)
+		}
 		return "load", err
 	}
 	info, err := a.find(name, kinds...)
