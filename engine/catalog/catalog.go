@@ -173,7 +173,7 @@ func (c *Catalog) configure(o engine.ModelOptions) (*Entry, error) {
 	}
 	if err != nil {
 		st, bad := os.Stat(o.Path)
-		if errors.Is(bad, fs.ErrNotExist) { // not one that the model's files name
+		if errors.Is(err, fs.ErrNotExist) && bad != nil { // not one that the model's files name
 			return nil, fmt.Errorf("model %q: there is no file %s", id, o.Path)
 		}
 		if _, none := os.Stat(filepath.Join(o.Path, "config.json")); bad == nil && st.IsDir() && none != nil && errors.Is(err, weights.ErrFormat) {
