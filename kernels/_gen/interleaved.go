@@ -12,11 +12,13 @@ import (
 // so that nothing is transposed, sums are not folded, and scales and terms are those of sixteen
 // rows at once.
 //
-//	func name(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+//	func name(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 //
 // is a dot kernel whose rows are sixteens, for one activation row, or for several, which share
 // the unpacked weights: name ends with their number then. Four are as fast as registers allow
-// where weights are soon unpacked, eight elsewhere.
+// where weights are soon unpacked, eight elsewhere. What lies ahead bytes beyond the weights in
+// hand is fetched, unless that is 0.
+const interleavedParams = "w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int"
 
 // An interleaved emits a kernel for rows that are interleaved. Registers of an activation row
 // are named by useEach.
@@ -78,8 +80,10 @@ func (k interleaved) begin(t string, shift int) {
 	if k.batch > 1 {
 		fn, with = fmt.Sprintf("%sx%d", fn, k.batch), fmt.Sprintf("%d activation rows", k.batch)
 	}
-	k.a.function(fn, dotParams, fmt.Sprintf("%s multiplies sixteens of interleaved %s rows with %s.", fn, t, with))
+	k.a.function(fn, interleavedParams, fmt.Sprintf("%s multiplies sixteens of interleaved %s rows with %s.", fn, t, with))
 	prologue(k.a, k.batch, shift)
+	k.a.reuse("ahead", "DX") // rows that are left are counted in memory
+	k.a.load("ahead")
 	if k.batch > 4 {
 		k.a.use("acts4", "BX")
 	}
@@ -125,11 +129,22 @@ func (k interleaved) rows(bytes int, block func()) {
 	a.l("row")
 	k.start()
 	a.l("block")
-	prefetch(a, 2048, 16*bytes)
+	k.fetch(16 * bytes)
 	block()
 	nextBlock(a, k.batch, 16*bytes, 320)
 	a.f("JNZ block")
 	k.end()
+}
+
+// fetch fetches the lines of one step of so many bytes, {ahead} bytes beyond {w}, unless {ahead} is 0.
+func (k interleaved) fetch(bytes int) {
+	by := k.a.fresh("fetched")
+	k.a.f("TESTQ {ahead}, {ahead}")
+	k.a.f("JZ %s", by)
+	for i := 0; i < bytes; i += 64 {
+		k.a.f("PREFETCHT0 %d({w})({ahead}*1)", i)
+	}
+	k.a.l(by)
 }
 
 // start begins a row, {rowSum#} at zero.
@@ -153,7 +168,7 @@ func (k interleaved) end() {
 		a.f("VMOVUPS {rowSum%d}, (AX)", b)
 	}
 	a.f("ADDQ $64, {out}")
-	a.f("DECQ {rows}")
+	a.f("DECQ %s", a.arg("rows"))
 	a.f("JNZ row")
 	a.f("VZEROUPPER")
 	a.f("RET")

@@ -65,7 +65,7 @@ func (k interleaved32) dot() {
 		a.f("TESTQ {left}, {left}")
 		a.f("JZ single")
 		a.l("block")
-		prefetch(a, 2048, 16*8*k.bytes)
+		k.fetch(16 * 8 * k.bytes)
 		for b := range 8 {
 			k.block(16*k.bytes*b, func(r, disp int) string { return xmem(r, 256+4*b+disp) }, func(r, i int) string { return xmem(r, 32*b+i) })
 		}
@@ -78,7 +78,7 @@ func (k interleaved32) dot() {
 	}
 	startGroup(a, k.batch, "{group}")
 	a.l("one")
-	prefetch(a, 2048, 16*k.bytes)
+	k.fetch(16 * k.bytes)
 	k.block(0, xscale, xmem)
 	a.f("ADDQ $%d, {w}", 16*k.bytes)
 	nextOfGroup(a, k.batch, "{group}", "next")

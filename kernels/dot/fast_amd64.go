@@ -101,6 +101,9 @@ var interleaves = [quant.Count]*interleavedKernel{
 	quant.IQ4_XS: {interleavedIQ4XSAVX512, interleavedIQ4XSAVX512x2, interleavedIQ4XSAVX512x4, nil},
 }
 
+// streamAhead is how many bytes ahead one stream of weights is fetched, 0 where the CPU does so.
+var streamAhead = map[bool]int{false: 2048}[fetchesAhead]
+
 func interleavedOf(t quant.Type) *interleavedKernel {
 	if isa.Current() < isa.AVX512 {
 		return nil

@@ -12,15 +12,19 @@ const Sixteen = 16
 
 // An interleavedKernel is the assembly for rows that are interleaved.
 type interleavedKernel struct {
-	one, two, four, eight dotKernel // of so many activation rows; rows counts sixteens; eight may be nil
+	one, two, four, eight interleavedDot // of so many activation rows; eight may be nil
 }
+
+// An interleavedDot is a dotKernel whose rows count sixteens, and that fetches what lies ahead bytes
+// beyond the weights in hand, unless ahead is 0.
+type interleavedDot func(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 // interleavedCached is the bytes of rows that several kernels take turns at: they stay in the
 // first-level cache.
 const interleavedCached = 20 << 10
 
 // most is the kernel of the most activation rows up to batch, and their number.
-func (k *interleavedKernel) most(batch int) (dotKernel, int) {
+func (k *interleavedKernel) most(batch int) (interleavedDot, int) {
 	switch {
 	case batch >= 8 && k.eight != nil:
 		return k.eight, 8
@@ -142,12 +146,24 @@ func InterleavedRows(t quant.Type, dst []float32, dstStride int, w []byte, rows,
 	if batch > 2 && batch != 4 {
 		most = Sixteen * max(1, interleavedCached/(Sixteen*rowBytes))
 	}
+	fetched := false
 	for r := 0; r < rows; r += most {
-		at := min(most, rows-r)
+		at, ahead := min(most, rows-r), streamAhead
+		if fetched {
+			ahead = 0
+		}
+		fetched = false
 		for b := 0; b < batch; {
 			dot, with := k.most(batch - b)
-			dot(&w[r*rowBytes], n, at/Sixteen, &x[b*xStride], xStride, &dst[b*dstStride+r], dstStride)
+			dot(&w[r*rowBytes], n, at/Sixteen, ahead, &x[b*xStride], xStride, &dst[b*dstStride+r], dstStride)
 			b += with
+			ahead = 0
+			if _, next := k.most(batch - b); next >= 4 && !fetched {
+				// The second kernel has its weights in a cache, and memory waits: it fetches those that come
+				// next, behind the last ones too, where the next chunk's are. Less than four rows take less
+				// time than memory.
+				ahead, fetched = at*rowBytes, true
+			}
 		}
 	}
 }

@@ -10,121 +10,121 @@ package dot
 func interleaveAVX512(dst, w *byte, rowBytes, pieces int)
 
 //go:noescape
-func interleavedQ4KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ4KAVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ4KAVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ4KAVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ4KAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ4KAVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ5KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ5KAVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ5KAVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ5KAVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ5KAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ5KAVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedIQ4XSAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedIQ4XSAVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedIQ4XSAVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedIQ4XSAVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedIQ4XSAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedIQ4XSAVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ2KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ2KAVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ2KAVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ2KAVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ2KAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ2KAVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ3KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ3KAVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ3KAVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ3KAVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ3KAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ3KAVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ3KAVX512x8(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ3KAVX512x8(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ6KAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ6KAVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ6KAVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ6KAVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ6KAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ6KAVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ6KAVX512x8(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ6KAVX512x8(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ80AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ80AVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ80AVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ80AVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ80AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ80AVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ40AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ40AVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ40AVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ40AVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ40AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ40AVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ41AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ41AVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ41AVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ41AVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ41AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ41AVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ50AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ50AVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ50AVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ50AVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ50AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ50AVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ50AVX512x8(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ50AVX512x8(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ51AVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ51AVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ51AVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ51AVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ51AVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ51AVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedQ51AVX512x8(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedQ51AVX512x8(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedIQ4NLAVX512(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedIQ4NLAVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedIQ4NLAVX512x2(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedIQ4NLAVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
-func interleavedIQ4NLAVX512x4(w *byte, n, rows int, x *byte, xStride int, out *float32, outStride int)
+func interleavedIQ4NLAVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)

@@ -26,6 +26,8 @@ func floatTilesOf(quant.Type) *floatTiles { return &floatTiles{} }
 
 func sumTilesOf(quant.Type) *sumTiles { return &sumTiles{} }
 
+const streamAhead = 0
+
 func interleavedOf(quant.Type) *interleavedKernel { return nil }
 
 func interleavePieces(_, _ *byte, _, _ int) { panic("dot: nothing to interleave for") }
