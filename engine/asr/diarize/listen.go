@@ -25,11 +25,12 @@ type Listener struct {
 // A window is what was found in one.
 type window struct {
 	speakers.Window
-	at     int         // sample
-	end    int         // of its sound
-	masks  [][]bool    // frames that local speakers are embedded from; nil: too short
-	voices [][]float32 // their embeddings
-	alone  []int       // frames in which a local speaker speaks alone
+	at     int             // sample
+	end    int             // of its sound
+	masks  [][]bool        // frames that local speakers are embedded from; nil: too short
+	spans  []speakers.Span // from the first to the last of them, in frames of the sound
+	voices [][]float32     // their embeddings
+	alone  []int           // frames in which a local speaker speaks alone
 }
 
 // A block is what a network of voices has made of a piece of the sound, as long as a window.
@@ -106,6 +107,7 @@ const leastAlone = 10
 // mask finds the frames that local speakers are embedded from.
 func (w *window) mask(s *segmentation) {
 	w.masks, w.voices, w.alone = make([][]bool, s.locals), make([][]float32, s.locals), make([]int, s.locals)
+	w.spans = make([]speakers.Span, s.locals)
 	for k := range w.masks {
 		alone, all := make([]bool, s.count), make([]bool, s.count)
 		n := 0
@@ -124,6 +126,13 @@ func (w *window) mask(s *segmentation) {
 			w.masks[k] = alone
 		case n >= leastAlone:
 			w.masks[k] = all
+		}
+		if mask := w.masks[k]; mask != nil {
+			end := len(mask)
+			for !mask[end-1] {
+				end--
+			}
+			w.spans[k] = speakers.Span{Start: w.First + slices.Index(mask, true), End: w.First + end}
 		}
 	}
 }
@@ -300,20 +309,30 @@ func local(w *window) []int {
 	return of
 }
 
+// A heard embedding is one with the span of sound that it is of.
+type heard struct {
+	speakers.Span
+	voice []float32
+}
+
 // centroids makes speakers of the embeddings: of those that were alone for a fifth of their
-// window, or of all where nobody was. There are none where the only window tells its
-// speakers apart itself and as many as there may be.
+// window, with the help of those that were for a tenth, or of all where nobody was. There
+// are none where the only window tells its speakers apart itself and as many as there may be.
 func (l *Listener) centroids() (means [][]float32, apart bool) {
-	var clean, all [][]float32
+	var clean, short, all []heard
 	for i := range l.windows {
 		w := &l.windows[i]
 		for k, v := range w.voices {
 			if v == nil {
 				continue
 			}
-			all = append(all, v)
-			if 5*w.alone[k] >= l.m.segmentation.count {
-				clean = append(clean, v)
+			x := heard{w.spans[k], v}
+			all = append(all, x)
+			switch share := float64(w.alone[k]) / float64(l.m.segmentation.count); {
+			case share >= 0.2:
+				clean = append(clean, x)
+			case share >= 0.1:
+				short = append(short, x)
 			}
 		}
 	}
@@ -330,14 +349,19 @@ func (l *Listener) centroids() (means [][]float32, apart bool) {
 		clean = nil
 	}
 	if len(clean) < max(2, l.o.Min) {
-		clean = all
+		clean, short = all, nil
 	}
-	if n := len(clean); n > mostTrained {
-		var some [][]float32
-		for i := range mostTrained {
-			some = append(some, clean[i*n/mostTrained])
+	clean = evenly(clean, mostTrained)
+	short = evenly(short, mostTrained-len(clean))
+	var of speakers.Heard
+	var x [][]float32
+	for i, h := range slices.Concat(clean, short) {
+		of.Spans = append(of.Spans, h.Span)
+		if i < len(clean) {
+			x = append(x, h.voice)
+		} else {
+			of.Short = append(of.Short, h.voice)
 		}
-		clean = some
 	}
 	b := l.o.Bounds
 	for n := 2; n <= l.m.segmentation.locals; n++ {
@@ -354,5 +378,17 @@ func (l *Listener) centroids() (means [][]float32, apart bool) {
 	if l.o.Threshold > 0 {
 		c.Threshold *= l.o.Threshold
 	}
-	return c.Centroids(clean, b)
+	return c.Centroids(x, of, b)
+}
+
+// evenly returns a list, or an even choice of so many of it.
+func evenly(list []heard, most int) []heard {
+	if len(list) <= most {
+		return list
+	}
+	some := make([]heard, most)
+	for i := range some {
+		some[i] = list[i*len(list)/most]
+	}
+	return some
 }

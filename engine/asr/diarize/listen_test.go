@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/engine/asr"
 	"quern/engine/asr/speakers"
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
@@ -118,6 +119,26 @@ func TestHardSound(t *testing.T) {
 			for _, u := range append(r.Turns, r.Sole...) {
 				if u.Start < 0 || u.End > tt.seconds+0.04 || u.End <= u.Start || u.Speaker >= len(r.Names) {
 					t.Errorf("turn %v of %v s with %d speakers", u, tt.seconds, len(r.Names))
+				}
+			}
+			// Words of half a second are marked where two speak through half of them.
+			var s asr.Segment
+			for at := 0.0; at+0.5 < tt.seconds; at += 0.5 {
+				s.Words = append(s.Words, asr.Word{Start: at, End: at + 0.5})
+			}
+			for _, s := range r.Label([]asr.Segment{s}) {
+				for _, w := range s.Words {
+					most := 0.0
+					for _, a := range tt.turns {
+						for _, b := range tt.turns {
+							if a.Speaker < b.Speaker {
+								most += b.Overlaps(max(a.Start, w.Start), min(a.End, w.End))
+							}
+						}
+					}
+					if w.Overlap != (most >= 0.25) && math.Abs(most-0.25) > 0.1 {
+						t.Errorf("the word at %v s: overlap %v, %v s of it", w.Start, w.Overlap, most)
+					}
 				}
 			}
 		})

@@ -43,19 +43,19 @@ func (a Agglomeration) Cluster(x [][]float32) []int {
 		return make([]int, len(x))
 	}
 	least := min(a.MinSize, max(1, int(math.RoundToEven(a.MinShare*float64(len(x))))))
-	unit := Unit(x)
+	unit := Unit(slices.Concat(x, a.Short))
 	tree := Link(unit, Centroid)
 	labels := tree.Parted(a.Threshold, a.Gap)
-	n := len(large(labels, least))
+	n := len(large(labels[:len(x)], least))
 	if want := a.fit(n); want != n {
-		labels = a.nearest(tree, want, least)
+		labels = a.nearest(tree, len(x), want, least)
 	}
-	return absorb(unit, labels, least)
+	return renumber(absorb(unit, labels, large(labels[:len(x)], least))[:len(x)])
 }
 
 // nearest returns the clusters of that cut of a tree whose number of large clusters is
-// nearest to want, going away from the threshold.
-func (a Agglomeration) nearest(tree *Tree, want, least int) []int {
+// nearest to want, going away from the threshold. The first so many points count.
+func (a Agglomeration) nearest(tree *Tree, points, want, least int) []int {
 	order := make([]int, len(tree.Merges))
 	for i := range order {
 		order[i] = i
@@ -68,7 +68,7 @@ func (a Agglomeration) nearest(tree *Tree, want, least int) []int {
 			continue
 		}
 		labels := tree.First(i + 1)
-		n := len(large(labels, least))
+		n := len(large(labels[:points], least))
 		if distance(n, want) < distance(found, want) {
 			best, found = labels, n
 		}
@@ -96,10 +96,9 @@ func large(labels []int, least int) (list []int) {
 	return list
 }
 
-// absorb gives the members of small clusters to the large one whose mean is nearest. Where
-// none is large all are one.
-func absorb(x [][]float32, labels []int, least int) []int {
-	keep := large(labels, least)
+// absorb gives the members of other clusters to that of those to keep whose mean is nearest.
+// Where none is kept all are one.
+func absorb(x [][]float32, labels, keep []int) []int {
 	if len(keep) == 0 {
 		return make([]int, len(labels))
 	}
@@ -120,7 +119,7 @@ func absorb(x [][]float32, labels []int, least int) []int {
 	for i, l := range labels {
 		out[i] = to[l]
 	}
-	return renumber(out)
+	return out
 }
 
 // Means returns the mean of each cluster's vectors.

@@ -122,7 +122,7 @@ func TestAgglomeration(t *testing.T) {
 		Results    map[string][]int
 	}](t, "pyannote-ahc.json")
 	a := speakers.Agglomeration{Threshold: g.Threshold, MinSize: g.MinSize, MinShare: 0.1}
-	if a != speakers.Published {
+	if !reflect.DeepEqual(a, speakers.Published) {
 		t.Errorf("published %+v, the golden is of %+v", speakers.Published, a)
 	}
 	for name, with := range map[string]speakers.Agglomeration{

@@ -143,32 +143,45 @@ func (t *Tree) First(k int) []int {
 // and those within them, are made.
 func (t *Tree) Below(height float64) []int { return t.Parted(height, Gap{}) }
 
+// A Span is a stretch of sound, in any unit.
+type Span struct{ Start, End int }
+
+// Heard is what points are of. The zero value is not known.
+type Heard struct {
+	Spans []Span      // of each point, and of each that is short
+	Short [][]float32 // of too little sound to make clusters, but enough to tell how wide they are
+}
+
 // A Gap is what keeps two clusters apart that are nearer to each other than others may be:
-// each has so many points at least and is narrow. The zero value is none.
+// each is narrow, though it has points that share no sound. The zero value is none.
 type Gap struct {
-	Points int
-	Times  float64 // that their distance is of the largest within them
-	From   float64 // share of the height from which on it counts
+	Heard
+	Times float64 // that the distance of clusters is of the largest within them
+	From  float64 // share of the height from which on it counts
 }
 
 // Parted is Below without merges across a gap, and those they are within.
 func (t *Tree) Parted(height float64, g Gap) []int {
-	top := make([]float64, len(t.Merges)) // of the merge and those within it; infinite where one is not made
+	// Of points and merges: the largest height within, infinite where one is not made, and
+	// the last start and the first end of their sound.
+	top, between := make([]float64, t.points+len(t.Merges)), append([]Span(nil), g.Spans...)
 	for i, m := range t.Merges {
-		within, least := 0.0, m.Size
-		for _, c := range []int{m.A, m.B} {
-			if c >= t.points {
-				within, least = max(within, top[c-t.points]), min(least, t.Merges[c-t.points].Size)
-			} else {
-				least = 1
+		within := max(top[m.A], top[m.B])
+		here := max(within, m.Height)
+		if len(g.Spans) > 0 {
+			a, b := between[m.A], between[m.B]
+			known := a.Start >= a.End && b.Start >= b.End // how wide they are
+			if known && m.Height > g.From*height && m.Height > g.Times*within {
+				here = math.Inf(1)
 			}
+			between = append(between, Span{max(a.Start, b.Start), min(a.End, b.End)})
 		}
-		top[i] = max(within, m.Height)
-		if top[i] > height || g.Points > 0 && least >= g.Points && m.Height > g.From*height && m.Height > g.Times*within {
-			top[i] = math.Inf(1)
+		if here > height {
+			here = math.Inf(1)
 		}
+		top[t.points+i] = here
 	}
-	return t.labels(func(i int) bool { return top[i] <= height })
+	return t.labels(func(i int) bool { return top[t.points+i] <= height })
 }
 
 func (t *Tree) labels(made func(merge int) bool) []int {

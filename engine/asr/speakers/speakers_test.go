@@ -156,7 +156,8 @@ func TestTimeline(t *testing.T) {
 }
 
 // Two narrow clusters are two speakers though they are nearer to each other than others may
-// be; wide ones, small ones and those beside each other are one.
+// be; wide ones, those beside each other, and those that are of one stretch of sound are one.
+// Short vectors tell how wide clusters are, and make none.
 func TestGap(t *testing.T) {
 	around := func(angle, width float64, n int) (list [][]float32) {
 		for i := range n {
@@ -166,21 +167,33 @@ func TestGap(t *testing.T) {
 		return list
 	}
 	for name, tt := range map[string]struct {
-		apart, width float64
-		second, want int
+		apart, width  float64
+		second, short int     // vectors of the second voice
+		shortAt       float64 // in the place of the second voice
+		every         int     // from the start of one span of 10 to that of the next
+		want          int
 	}{
-		"narrow": {0.6, 0.05, 5, 2},
-		"wide":   {0.6, 0.5, 5, 1},
-		"one":    {0.6, 0, 1, 1},
-		"beside": {0.3, 0.02, 5, 1},
-		"beyond": {0.9, 0.5, 3, 2},
+		"narrow":                {0.6, 0.05, 5, 0, 0, 10, 2},
+		"of the same sound":     {0.6, 0.05, 5, 0, 0, 1, 1},
+		"wide":                  {0.6, 0.5, 5, 0, 0, 10, 1},
+		"one":                   {0.6, 0, 1, 0, 0, 10, 1},
+		"one and a short one":   {0.6, 0.05, 1, 1, 0.05, 10, 2},
+		"one and one elsewhere": {0.6, 0.05, 1, 1, -0.2, 10, 1},
+		"short ones far away":   {0, 0.05, 5, 3, 2, 10, 1},
+		"beside":                {0.3, 0.02, 5, 0, 0, 10, 1},
+		"beyond":                {0.9, 0.5, 3, 0, 0, 10, 2},
 	} {
-		means, _ := speakers.NewClustering(nil, 10.0/3).Centroids(append(around(0, tt.width, 6), around(tt.apart, tt.width, tt.second)...), speakers.Bounds{})
-		if len(means) != tt.want {
+		x := append(around(0, tt.width, 6), around(tt.apart, tt.width, tt.second)...)
+		of := speakers.Heard{Short: around(tt.apart+tt.shortAt, 0, tt.short)}
+		for i := range len(x) + tt.short {
+			of.Spans = append(of.Spans, speakers.Span{Start: i * tt.every, End: i*tt.every + 10})
+		}
+		c := speakers.NewClustering(nil, 10.0/3)
+		if means, _ := c.Centroids(x, of, speakers.Bounds{}); len(means) != tt.want {
 			t.Errorf("%s: %d speakers, want %d", name, len(means), tt.want)
 		}
-		if means, _ = speakers.NewClustering(nil, 10.0/3).Centroids(append(around(0, 0.05, 6), around(0.6, 0.05, 5)...), speakers.Bounds{Max: 1}); len(means) != 1 {
-			t.Errorf("%d speakers where there is one at most", len(means))
+		if means, _ := c.Centroids(x, of, speakers.Bounds{Max: 1}); len(means) != 1 {
+			t.Errorf("%s: %d speakers where there is one at most", name, len(means))
 		}
 	}
 }
@@ -212,6 +225,14 @@ func TestLabel(t *testing.T) {
 	if w := got[0].Words; w[0].Overlap || !w[1].Overlap || w[1].Speaker != 1 {
 		t.Errorf("words %+v", w)
 	}
+	// Two others at once are no more time than one of them.
+	r.Turns = []speakers.Turn{{0, 4, 0}, {1, 2, 1}, {1.5, 2.5, 2}}
+	r.Sole = r.Turns[:1]
+	for _, s := range r.Label([]asr.Segment{{End: 4}, {End: 3}}) {
+		if s.Overlap != (s.End == 3) {
+			t.Errorf("overlap %v to %v s", s.Overlap, s.End)
+		}
+	}
 	for _, s := range (&speakers.Result{}).Label([]asr.Segment{{Text: " a", Words: []asr.Word{word(" a", 0, 1)}}}) {
 		if s.Speaker != 0 || s.Words[0].Speaker != 0 {
 			t.Errorf("a speaker where nobody speaks: %+v", s)
@@ -235,7 +256,7 @@ func TestBayes(t *testing.T) {
 	}
 	x, of := voices(3, 20, 0.3)
 	c := speakers.NewClustering(p, 1)
-	means, apart := c.Centroids(x, speakers.Bounds{})
+	means, apart := c.Centroids(x, speakers.Heard{}, speakers.Bounds{})
 	if len(means) != 3 || !apart {
 		t.Fatalf("%d speakers, apart %v", len(means), apart)
 	}
@@ -245,10 +266,10 @@ func TestBayes(t *testing.T) {
 			t.Errorf("vector %d is of speaker %d, want %d", i, same[i], same[of[i]])
 		}
 	}
-	if means, apart = c.Centroids(x, speakers.Bounds{Min: 5, Max: 5}); len(means) != 5 || apart {
+	if means, apart = c.Centroids(x, speakers.Heard{}, speakers.Bounds{Min: 5, Max: 5}); len(means) != 5 || apart {
 		t.Errorf("asked for 5: %d speakers, apart %v", len(means), apart)
 	}
-	if means, _ = c.Centroids(nil, speakers.Bounds{Min: 2}); len(means) != 0 {
+	if means, _ = c.Centroids(nil, speakers.Heard{}, speakers.Bounds{Min: 2}); len(means) != 0 {
 		t.Errorf("%d speakers of nothing", len(means))
 	}
 	p.Psi[0] = math.NaN()

@@ -99,12 +99,14 @@ func (r *Result) who(start, end float64) int {
 func (r *Result) overlap(speaker int, start, end float64) bool {
 	both := 0.0
 	for _, own := range r.Turns {
-		if own.Speaker != speaker-1 || own.Overlaps(start, end) == 0 {
+		if own.Speaker != speaker-1 {
 			continue
 		}
-		for _, u := range r.Turns {
-			if u.Speaker != own.Speaker {
-				both += u.Overlaps(max(start, own.Start), min(end, own.End))
+		from, to := max(start, own.Start), min(end, own.End)
+		for _, u := range r.Turns { // by their starts: what is counted lies before from
+			if n := u.Overlaps(from, to); u.Speaker != own.Speaker && n > 0 {
+				both += n
+				from = min(to, u.End)
 			}
 		}
 	}
