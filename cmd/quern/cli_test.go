@@ -130,7 +130,7 @@ func TestCommandLine(t *testing.T) {
 		{"no file", "run none.gguf hello", "", nil, 1, nil, []string{`no file "none.gguf"`, "there is quern-tiny"}},
 		{"no hub", "run o/n hello", "", nil, 1, nil, []string{"hub:o/n"}},
 		{"no number", "run --temperature hot", "", nil, 2, nil, []string{`--temperature: "hot" is not a number`}},
-		{"bad template", "run --config template.yaml m hello", "", nil, 1, nil, []string{"malformed chat template", "line 1"}},
+		{"bad template", "run --config template.yaml m hello", "", nil, 2, nil, []string{"template.yaml: models[0]: chat_template: malformed chat template", "line 1"}},
 		{"a model that was not pulled", "bench hub:o/n", "", nil, 1, nil, []string{"quern pull o/n"}},
 		{"nothing to say", "say -", " ", nil, 2, nil, []string{"the text is empty"}},
 		{"nothing to say", "say", " ", nil, 2, nil, []string{"the text is empty"}},
