@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -15,6 +16,7 @@ type Prompt struct {
 	Messages []chat.Message
 	Text     string     // raw text; BOS is added when the tokenizer says so
 	Tokens   []token.ID // taken as they are
+	Param    string     // the field of the request that errors name; "" means messages, or prompt for Text and Tokens
 
 	// For Messages only.
 	Template    string                     // overrides the model's chat template when not ""
@@ -22,6 +24,14 @@ type Prompt struct {
 	Tools       []chat.Tool                // in the shape of OpenAI's API
 	Continue    bool                       // continue the last message, which is the assistant's
 	AutoShorten bool                       // drop the oldest whole turns instead of refusing a prompt that is too long
+}
+
+// Field is the field of the request that p came in, for errors.
+func (p *Prompt) Field() string {
+	if p.Messages != nil {
+		return cmp.Or(p.Param, "messages")
+	}
+	return cmp.Or(p.Param, "prompt")
 }
 
 // A GenerateRequest asks for text. The zero value of every field but Model and

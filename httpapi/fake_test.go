@@ -296,7 +296,7 @@ func (f *fake) Generate(ctx context.Context, r engine.GenerateRequest) iter.Seq2
 func (f *fake) reply(ctx context.Context, r engine.GenerateRequest, yield func(engine.Event, error) bool) {
 	ids, text := f.prompt(r.Prompt)
 	if len(ids) >= fakeContext {
-		yield(engine.Event{}, &engine.Error{Code: engine.CodeContextLength, Param: "messages", Message: fmt.Sprintf("the prompt is %d tokens; the context of this model is %d", len(ids), fakeContext)})
+		yield(engine.Event{}, &engine.Error{Code: engine.CodeContextLength, Param: r.Prompt.Field(), Message: fmt.Sprintf("the prompt is %d tokens; the context of this model is %d", len(ids), fakeContext)})
 		return
 	}
 	if !yield(engine.Event{Type: engine.Admitted, PromptTokens: len(ids), Constrained: r.ToolChoice.Required || r.ToolChoice.Names != nil}, nil) {

@@ -216,6 +216,8 @@ func TestValidation(t *testing.T) {
 		{"stream of no model", chat, msg(`,"stream":true,"model":"nope"`), 404, "model_not_found", "model"},
 		{"prompt too long", chat, conv(`{"role":"user","content":"` + strings.Repeat("a ", 9000) + `"}`), 400, "context_length_exceeded", "messages"},
 
+		{"input too long", "/v1/responses", `{"input":"` + strings.Repeat("a ", 9000) + `"}`, 400, "context_length_exceeded", "input"},
+
 		{"no prompt", text, `{}`, 400, "missing_required_parameter", "prompt"},
 		{"prompt an object", text, `{"prompt":{}}`, 400, "invalid_type", "prompt"},
 		{"prompt empty", text, `{"prompt":[]}`, 400, "invalid_value", "prompt"},

@@ -51,6 +51,7 @@ func TestCommandLine(t *testing.T) {
 	write(t, "bad.yaml", "listn: x")
 	write(t, "override.yaml", "request_timeout_overrides: {/v1/x: 5m}")
 	write(t, "template.yaml", "models: [{name: m, path: tiny.gguf, chat_template: '{% if %}'}]")
+	write(t, "draft.yaml", "models: [{name: m, path: tiny.gguf, draft: nosuch}]")
 	write(t, "text.gguf", "this is no model")
 	write(t, "tiny.gguf", string(builtin.GGUF()))
 	write(t, "story.txt", strings.Repeat("Once upon a time there was a little fox who lived in a green forest. ", 20))
@@ -130,7 +131,8 @@ func TestCommandLine(t *testing.T) {
 		{"no file", "run none.gguf hello", "", nil, 1, nil, []string{`no file "none.gguf"`, "there is quern-tiny"}},
 		{"no hub", "run o/n hello", "", nil, 1, nil, []string{"hub:o/n"}},
 		{"no number", "run --temperature hot", "", nil, 2, nil, []string{`--temperature: "hot" is not a number`}},
-		{"bad template", "run --config template.yaml m hello", "", nil, 1, nil, []string{"malformed chat template", "line 1"}},
+		{"bad template", "run --config template.yaml m hello", "", nil, 2, nil, []string{"template.yaml: models[0]: chat_template: ", "malformed chat template", "line 1"}},
+		{"no draft", "serve --config draft.yaml --listen 127.0.0.1:0", "", nil, 2, nil, []string{`model "m": draft "nosuch" is neither a model nor a file`}},
 		{"a model that was not pulled", "bench hub:o/n", "", nil, 1, nil, []string{"quern pull o/n"}},
 		{"nothing to say", "say -", " ", nil, 2, nil, []string{"the text is empty"}},
 		{"nothing to say", "say", " ", nil, 2, nil, []string{"the text is empty"}},

@@ -40,6 +40,9 @@ func (f *follower) follow() error {
 	if err := guarded(f.addr, next); err != nil {
 		return err
 	}
+	if err := f.engine.CheckDrafts(next.EngineOptions(f.log)); err != nil {
+		return err
+	}
 	live, _ := settings.Changed(&f.now.Settings, &next.Settings)
 	_, fixed := settings.Changed(&f.began.Settings, &next.Settings)
 	if secure := next.TLS.Cert != ""; secure != (f.certs != nil) {

@@ -90,7 +90,7 @@ func TestFollow(t *testing.T) {
 		{[]string{"aliases: {gpt: quern-tiny}", "aliases: {gpt: quern-tiny, o: quern-tiny}", ""}, []string{"aliases: [gpt]", "aliases: gpt"}},
 		{[]string{"log: {level: debug}", "log: {level: error}", ""}, []string{"log: {level: loud}", "lok: {level: info}"}},
 		{[]string{"tls: {cert: a.pem, key: a.key}", "tls: {cert: b.pem, key: b.key}"}, []string{"tls: {cert: a.pem, key: b.key}", "tls: {cert: a.pem}", "tls: {cert: gone.pem, key: a.key}"}},
-		{[]string{"", "threads: 3", "request_timeout: 5m"}, []string{"threads: many", "request_timeout: 5"}},
+		{[]string{"", "threads: 3", "request_timeout: 5m"}, []string{"threads: many", "request_timeout: 5", "model_defaults: {draft: nosuch}", "model_defaults: {chat_template: '{% if %}'}"}},
 	}
 	put("quern.yaml", []byte("tls: {cert: a.pem, key: a.key}\nauth: [{name: x, key: one}]"))
 	f, state := following(t, dir)

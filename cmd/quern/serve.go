@@ -128,6 +128,9 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 		return err
 	}
 	defer e.Close()
+	if err := e.CheckDrafts(o); err != nil {
+		return usageError{err}
+	}
 	ao := s.APIOptions(e, thisBuild().Version, log)
 	ao.Revision, ao.Instance = thisBuild().Commit, instance(s.Instance)
 	if s.Traces.Endpoint != "" {

@@ -1,7 +1,11 @@
 package local
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"os"
+	"slices"
 
 	"quern/engine"
 	"quern/engine/draft"
@@ -85,6 +89,19 @@ func (m *textModel) openDrafts(ctx context.Context, p *opening, plan *lm.DraftPl
 	}
 	m.drafts.exec, err = p.compile(plan.Program)
 	return err
+}
+
+// CheckDrafts refuses models of o that name as their draft neither a model, of e or of o, nor a file.
+func (e *Engine) CheckDrafts(o engine.Options) error {
+	for _, m := range append([]engine.ModelOptions{o.Defaulted}, o.Models...) {
+		if m.Draft == "" || e.catalog.Find(m.Draft) != nil || slices.ContainsFunc(o.Models, func(other engine.ModelOptions) bool { return other.Name == m.Draft }) {
+			continue
+		}
+		if _, err := os.Stat(m.Draft); err != nil {
+			return fmt.Errorf("model %q: draft %q is neither a model nor a file; name one with the same vocabulary, or leave draft out", cmp.Or(m.Name, m.Path, "of model_defaults"), m.Draft)
+		}
+	}
+	return nil
 }
 
 // withDraft puts the file of the model that is named in place of its name. Layers that draft are

@@ -241,7 +241,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"unknown model", "nobody", engine.GenerateRequest{Prompt: user("x")}, engine.CodeModelNotFound, "model"},
 		{"chat without a template", "owner/small:F32", engine.GenerateRequest{Prompt: user("x")}, engine.CodeModelNotSupported, "model"},
-		{"too long", "owner/small:F32", engine.GenerateRequest{Prompt: engine.Prompt{Text: strings.Repeat("word ", 100)}}, engine.CodeContextLength, ""},
+		{"too long", "owner/small:F32", engine.GenerateRequest{Prompt: engine.Prompt{Text: strings.Repeat("word ", 100)}}, engine.CodeContextLength, "prompt"},
 		{"bias", "owner/small:F32", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, Sample: sample.Params{Bias: map[int32]float32{320: 1}}}, engine.CodeInvalidValue, "logit_bias"},
 		{"stop id", "owner/small:F32", engine.GenerateRequest{Prompt: engine.Prompt{Text: "x"}, StopIDs: []int32{-1}}, engine.CodeInvalidValue, "stop_token_ids"},
 		{"token", "owner/small:F32", engine.GenerateRequest{Prompt: engine.Prompt{Tokens: []int32{5, 320}}}, engine.CodeInvalidValue, "prompt"},

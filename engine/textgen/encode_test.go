@@ -1,6 +1,7 @@
 package textgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ func TestLongPrompts(t *testing.T) {
 	m := modelOf(t, 256)
 	long := strings.Repeat("word ", 1<<20)
 	for name, p := range map[string]engine.Prompt{
+		"input":    {Messages: []chat.Message{{Role: chat.RoleUser, Text: long}}, Param: "input"},
 		"text":     {Text: long},
 		"one word": {Text: strings.Repeat("a", len(long))},
 		"spaces":   {Text: strings.Repeat(" ", len(long))},
@@ -39,8 +41,11 @@ func TestLongPrompts(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Code != engine.CodeContextLength || !strings.Contains(refused.Message, "at least ") || !strings.Contains(refused.Message, " 256;") {
 			t.Errorf("%s: %v", name, err)
 		}
+		if want := map[string]string{"chat": "messages", "input": "input"}[name]; refused.Param != cmp.Or(want, "prompt") {
+			t.Errorf("%s: the error names %q", name, refused.Param)
+		}
 		// A chat is rendered, which copies it a few times.
-		if most := uint64(8 * len(long)); took > most || name != "chat" && took > 1<<20 {
+		if most := uint64(8 * len(long)); took > most || p.Messages == nil && took > 1<<20 {
 			t.Errorf("%s of %d bytes takes %d", name, len(long), took)
 		}
 	}

@@ -47,6 +47,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 			return
 		}
 		barred := talk.barred(r)
+		field := r.Prompt.Field()
 		r.Prompt, talk = engine.Prompt{}, nil
 		if err := m.check(r); err != nil {
 			yield(engine.Event{}, err)
@@ -67,7 +68,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 		defer cancel()
 		st, err := m.sched.Submit(ctx, m.request(r, prompt, predicted, mask, adapter, engine.IsBackground(ctx)))
 		if err != nil {
-			yield(engine.Event{}, m.failure(ctx, err))
+			yield(engine.Event{}, m.failure(ctx, err, field))
 			return
 		}
 		admitted := engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: constrained}
@@ -80,7 +81,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 		g := newGeneration(m, r, st, listen, yield)
 		g.done.PromptTokens, g.predicted = len(prompt), len(predicted) > 0
 		if err := g.run(); err != nil {
-			yield(engine.Event{}, m.failure(ctx, err))
+			yield(engine.Event{}, m.failure(ctx, err, field))
 		}
 	}
 }
@@ -135,17 +136,18 @@ func (m *Model) request(r *engine.GenerateRequest, prompt, predicted []token.ID,
 	}
 }
 
-// failure turns an error of the scheduler into one clients can be told about.
-func (m *Model) failure(ctx context.Context, err error) error {
+// failure turns an error of the scheduler into one clients can be told about. field is what
+// the prompt came in.
+func (m *Model) failure(ctx context.Context, err error, field string) error {
 	var full *sched.QueueFullError
 	var long *sched.TooLongError
 	switch {
 	case errors.As(err, &full):
 		return engine.Errorf(engine.CodeQueueFull, "", "model %q has %d requests waiting; try again later, or raise its queue", m.ID, full.Waiting).After(full.Wait).Because(err)
 	case errors.As(err, &long):
-		return m.TooLong("", lm.Size{Tokens: long.Tokens})
+		return m.TooLong(field, lm.Size{Tokens: long.Tokens})
 	case errors.Is(err, sched.ErrNoPrompt):
-		return engine.Errorf(engine.CodeInvalidValue, "prompt", "the prompt has no tokens")
+		return engine.Errorf(engine.CodeInvalidValue, field, "the prompt has no tokens")
 	case errors.Is(err, sched.ErrStopped):
 		return engine.ErrShuttingDown()
 	case errors.Is(err, sample.ErrBarred):

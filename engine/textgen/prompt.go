@@ -23,13 +23,13 @@ func (m *Model) prompt(ctx context.Context, p *engine.Prompt) (ids []token.ID, d
 	case p.Messages != nil:
 		return m.chatPrompt(ctx, p)
 	case p.Tokens != nil:
-		return p.Tokens, 0, nil, m.Check(p.Tokens, "prompt")
+		return p.Tokens, 0, nil, m.Check(p.Tokens, p.Field())
 	}
 	ids, n, err := m.Alone(ctx, p.Text, m.room(), false, func(e token.Encoder) ([]token.ID, error) {
 		return e.Encode(m.bos(), p.Text, true)
 	})
 	if err == nil && n.Tokens > m.room() {
-		err = m.TooLong("", n)
+		err = m.TooLong(p.Field(), n)
 	}
 	return ids, 0, nil, err
 }
@@ -48,6 +48,7 @@ func (m *Model) bos() []token.ID {
 // A conversation is a Prompt's messages with what renders them.
 type conversation struct {
 	m        *Model
+	field    string // of the request, that the messages came in
 	template *chat.Template
 	req      chat.Request
 	share    *budget.Share // of the text in work
@@ -60,7 +61,7 @@ type conversation struct {
 // converse prepares the messages of p. Their share is taken, and stays so until
 // the conversation is closed.
 func (m *Model) converse(ctx context.Context, p *engine.Prompt) (*conversation, error) {
-	c := &conversation{m: m, template: m.template, req: chat.Request{Messages: p.Messages, Tools: p.Tools}}
+	c := &conversation{m: m, field: p.Field(), template: m.template, req: chat.Request{Messages: p.Messages, Tools: p.Tools}}
 	if p.Template != "" {
 		var err error
 		if c.template, err = chat.New(p.Template, m.templateOptions); err != nil {
@@ -70,9 +71,9 @@ func (m *Model) converse(ctx context.Context, p *engine.Prompt) (*conversation, 
 	}
 	if c.template == nil {
 		if m.templateErr != nil {
-			return nil, engine.Errorf(engine.CodeTemplate, "messages", "the chat template of model %q cannot be used: %v; configure chat_template", m.ID, m.templateErr)
+			return nil, engine.Errorf(engine.CodeTemplate, c.field, "the chat template of model %q cannot be used: %v; configure chat_template", m.ID, m.templateErr)
 		}
-		return nil, engine.Errorf(engine.CodeTemplate, "messages", "model %q has no chat template; configure chat_template, or use /v1/completions", m.ID)
+		return nil, engine.Errorf(engine.CodeTemplate, c.field, "model %q has no chat template; configure chat_template, or use /v1/completions", m.ID)
 	}
 	if p.Continue {
 		c.req.End = chat.EndContinue
@@ -119,14 +120,14 @@ func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room
 	case ctx.Err() != nil:
 		return nil, lm.Size{}, "", ctx.Err()
 	case errors.Is(err, chat.ErrRequest):
-		param := "messages"
+		param := c.field
 		var kw *chat.KwargError
 		if errors.As(err, &kw) {
 			param = "chat_template_kwargs." + kw.Name
 		}
 		return nil, lm.Size{}, "", engine.Errorf(engine.CodeInvalidValue, param, "%v", err).Because(err)
 	case err != nil:
-		return nil, lm.Size{}, "", engine.Errorf(engine.CodeTemplate, "messages", "%v", err).Because(err)
+		return nil, lm.Size{}, "", engine.Errorf(engine.CodeTemplate, c.field, "%v", err).Because(err)
 	}
 	out.Text += c.ending(out)
 	c.tail = out.Tail()

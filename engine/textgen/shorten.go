@@ -61,7 +61,7 @@ func (m *Model) chatPrompt(ctx context.Context, p *engine.Prompt) ([]token.ID, i
 		rate = measured
 	}
 	if high == len(cuts) {
-		return nil, 0, nil, m.TooLong("messages", overlong)
+		return nil, 0, nil, m.TooLong(c.field, overlong)
 	}
 	return ids, len(p.Messages) - len(rest(p.Messages, cuts[high])), c, nil
 }

@@ -174,7 +174,7 @@ func (a *api) recall(c *server.Call, r *request, instructions string, items []*i
 		}
 		items = slices.Concat(earlier, items)
 	}
-	r.Prompt.Messages = messages(instructions, items)
+	r.Prompt.Messages, r.Prompt.Param = messages(instructions, items), "input"
 	if len(r.Prompt.Messages) == 0 {
 		return fault.New(engine.CodeInvalidValue, "input", "input has nothing to answer")
 	}

@@ -28,7 +28,7 @@ import (
 const Precedence = "Flags win over variables, variables over the file, the file over defaults."
 
 // spelling is how values are written.
-const spelling = "Times are written as 60s, 15m or 1h30m, sizes as 16MiB or 2GiB."
+const spelling = "Times are written as 60s, 15m or 1h30m, sizes as 16MiB or 2GiB; without a unit they are bytes."
 
 // groupAnnotation names the heading a flag stands under; settingAnnotation marks the flags
 // of the table: a command may have one of its own that is spelled the same.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"quern/engine"
+	"quern/engine/chat"
 	"quern/engine/hub"
 	"quern/httpapi"
 )
@@ -352,6 +353,9 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 	case f.ClientCA != "" && f.Cert == "":
 		return errors.New("tls: client_ca needs cert and key")
 	}
+	if n := s.MemoryLimit; n != 0 && n < leastMemory {
+		return fmt.Errorf("memory_limit: %s is less than %s, the least there may be; a number without a unit is bytes: write 8GiB, or 0 for what is free at start", n, leastMemory)
+	}
 	for path := range s.RequestOverrides {
 		if !strings.HasPrefix(path, "/") {
 			return fmt.Errorf("request_timeout_overrides.%s: write a path that begins with / and a duration, as /v1/chat/completions: 5m", path)
@@ -375,6 +379,9 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 		if err := m.check(); err != nil {
 			return fmt.Errorf("models[%d]: %w", i, err)
 		}
+		if o := m.options().Or(s.ModelDefaults.options()); o.Speculation == engine.SpeculationDraft && o.Draft == "" {
+			return fmt.Errorf("models[%d]: speculation: draft needs draft, the name or file of a smaller model with the same vocabulary", i)
+		}
 	}
 	if err := s.Jobs.check(); err != nil {
 		return fmt.Errorf("jobs: %w", err)
@@ -394,6 +401,10 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 	}
 	return nil
 }
+
+// leastMemory is the least memory_limit: a little more than the built-in model needs. What is below is a
+// number whose unit was forgotten.
+const leastMemory = Size(16 << 20)
 
 func distinct(models []Model) error {
 	seen := map[string]bool{}
@@ -432,16 +443,23 @@ func (m *Model) check() error {
 	if err := m.Diarize.check(); err != nil {
 		return err
 	}
-	if m.TemplateFile == "" {
+	key := "chat_template"
+	if m.TemplateFile != "" {
+		key = "chat_template_file"
+		if m.ChatTemplate != "" {
+			return errors.New("give chat_template or chat_template_file, not both")
+		}
+		b, err := os.ReadFile(m.TemplateFile)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		m.ChatTemplate, m.TemplateFile = string(b), ""
+	}
+	if m.ChatTemplate == "" {
 		return nil
 	}
-	if m.ChatTemplate != "" {
-		return errors.New("give chat_template or chat_template_file, not both")
+	if _, err := chat.New(m.ChatTemplate, chat.Options{}); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
 	}
-	b, err := os.ReadFile(m.TemplateFile)
-	if err != nil {
-		return fmt.Errorf("chat_template_file: %w", err)
-	}
-	m.ChatTemplate, m.TemplateFile = string(b), ""
 	return nil
 }
