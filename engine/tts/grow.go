@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"quern/engine/tts/g2p"
 )
 
 // More is what follows of a text that is spoken while it is written.
@@ -39,6 +41,7 @@ type growing struct {
 
 	base  int // bytes of the whole text before as.Text
 	said  int // units of as.Text that were spoken
+	open  int // bytes of the whole text before what may still become a formula or a link
 	tried int // bytes of as.Text when nothing of it was settled
 	haste Haste
 	ended bool
@@ -68,6 +71,21 @@ func (g *growing) whole() bool { return g.ended || g.haste == Flush }
 // end is how many bytes of the whole text have come.
 func (g *growing) end() int { return g.base + len(g.as.Text) }
 
+// cut returns where the text of the units that were spoken ends and that of the others begins:
+// behind what is written on to the last of those, and space. units are in places of the whole.
+func (g *growing) cut(units []unit) int {
+	if g.said == len(units) {
+		return g.end()
+	}
+	from := units[g.said-1].end - g.base
+	between := g.as.Text[from:max(from, min(units[g.said].start, g.open)-g.base)]
+	if k := strings.IndexFunc(between, unicode.IsSpace); k >= 0 {
+		between = between[:len(between)-len(strings.TrimLeftFunc(between[k:], unicode.IsSpace))]
+		return g.base + from + len(between)
+	}
+	return g.base + from
+}
+
 // due reports whether there is something to be read: a text of which nothing could be
 // spoken has to have grown, so that reading it again and again takes no more than time in
 // proportion.
@@ -93,15 +111,21 @@ func (g *growing) read(ctx context.Context) (units []unit, known, sure int, err 
 	if units, g.language, err = g.p.units(ctx, as, g.limit); err != nil {
 		return nil, 0, 0, err
 	}
-	switch text := g.as.Text; {
+	text := g.as.Text
+	open := len(text)
+	if !g.whole() {
+		open = g2p.Unclosed(text)
+	}
+	g.open = g.base + open
+	switch {
 	case g.whole():
 		known, sure = len(units), len(units)
 	case g.haste == Patient:
 		g.tried = len(text)
-		known = beginning(units, lastWords(text, 2))
-		sure = max(ended(units[:known]), beginning(units, lastWords(text, 8)))
+		known = beginning(units, min(lastWords(text, 2), open))
+		sure = max(ended(units[:known]), beginning(units, min(lastWords(text, 8), open)))
 	default:
-		known = hasty(units, text, g.haste)
+		known = hasty(units[:beginning(units, open)], text, g.haste)
 		sure = known
 	}
 	for i := range units {

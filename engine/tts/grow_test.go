@@ -102,6 +102,10 @@ func TestGrowing(t *testing.T) {
 		"Here is the first sentence, and it is a long one. [pause:0.5s] Is that the second? Stop.",
 		"“That is all!” he said, and left. \"Is it?\" she asked him. \"It is.\" Then nobody spoke for a while.",
 		"Sure! Here is how a windmill works:\n\n1. The wind turns the sails.\n2. The sails turn the shaft, and that turns the stones.\n\nThat is **all** there is to it.",
+		`The mean is known. $$\bar{x} = \frac{1}{n} \sum_{i=1}^{n} x_i, \quad n > 0, \quad i \leq n, \quad x_i \in (0, 1)$$ That is **it,** and \( a + b, c + d, e + f, g + h, i + j \) follows.`,
+		"Here is the page. [The first word, the second word, and then the third, the fourth and the last](https://example.com/a) has it. **Bold** words follow.",
+		"It costs $5 now, and $$ it is left open here. So is \\( that, with all, that is, behind it. [Nor is this, or that, a link at all.",
+		"Set $f(x, y, z, w) = x + y + z + w, x > 0$ first. Then $HOME, or $x, or $5, or [1], or a[i], or \\n is left.",
 		strings.Repeat("words without any mark that go on and on ", 40), "…!", "", " \n ")
 	differ, sentences, early := 0, 0, 0
 	for _, s := range []Synth{literal{plain{400}}, literal{eager{plain{400}}}} {

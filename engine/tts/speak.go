@@ -122,10 +122,7 @@ func (t *teller) tell(ctx context.Context, g *growing, yield func(Chunk, error) 
 			t.owed = max(tail(lastMark(u.units))/t.r.Speed-lastOut, 0)
 			t.cutter = newSplitter(t.s)
 		}
-		c.Start, c.End = t.said, g.end()
-		if g.said < len(units) {
-			c.End = max(t.said, units[g.said].start)
-		}
+		c.Start, c.End = t.said, max(t.said, g.cut(units))
 		t.said = c.End
 		t.s.Floor(c.Samples, t.at, t.r.Seed)
 		t.at += len(c.Samples)

@@ -49,11 +49,14 @@ var abbreviations = func() map[string][]abbreviation {
 }()
 
 // unstopped are abbreviations said in full without a full stop too.
-var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Pls": "please", "pls": "please", "plz": "please", "Thx": "thanks", "thx": "thanks", "Mtg": "meeting", "mtg": "meeting", "Appt": "appointment", "appt": "appointment", "YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month", "Cc": "!CC", "cc": "!CC", "Bcc": "!BCC", "hwy": "highway", "hrs": "hours", "acre-ft": "acre feet", "ur": "your", "lmk": "!LMK", "smth": "something", "omw": "on my way", "idc": "!IDC", "irl": "!IRL", "icymi": "!ICYMI", "iykyk": "!IYKYK", "ootd": "!OOTD", "pKa": "!PKA", "rn": "right now", "Tues": "Tuesday", "Thurs": "Thursday", "Thur": "Thursday", "Weds": "Wednesday", "Feb": "February", "Apr": "April", "Aug": "August", "Sept": "September", "Oct": "October", "Nov": "November", "Dec": "December", "idk": "!IDK", "ttyl": "!TTYL", "TTYL": "!TTYL", "imo": "!IMO", "imho": "!IMHO", "iirc": "!IIRC", "afaik": "!AFAIK", "afk": "!AFK", "Ctrl": "control", "Qty": "quantity", "Cmd": "command"}
+var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Pls": "please", "pls": "please", "plz": "please", "Thx": "thanks", "thx": "thanks", "Mtg": "meeting", "mtg": "meeting", "Appt": "appointment", "appt": "appointment", "YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month", "Cc": "!CC", "cc": "!CC", "Bcc": "!BCC", "hwy": "highway", "hrs": "hours", "acre-ft": "acre feet", "ur": "your", "lmk": "!LMK", "smth": "something", "omw": "on my way", "idc": "!IDC", "irl": "!IRL", "icymi": "!ICYMI", "iykyk": "!IYKYK", "ootd": "!OOTD", "pKa": "!PKA", "rn": "right now", "Tues": "Tuesday", "Thurs": "Thursday", "Thur": "Thursday", "Weds": "Wednesday", "Feb": "February", "Apr": "April", "Aug": "August", "Sept": "September", "Oct": "October", "Nov": "November", "Dec": "December", "idk": "!IDK", "ttyl": "!TTYL", "TTYL": "!TTYL", "imo": "!IMO", "imho": "!IMHO", "iirc": "!IIRC", "afaik": "!AFAIK", "afk": "!AFK", "Ctrl": "control", "FTSE": "footsie", "Qty": "quantity", "Cmd": "command"}
 
 // words that may also be said as they stand, with a small letter: not at a
 // sentence's end.
 var ordinary = set(`no sun sat mar wed mon fri sec art app max min c v l p est ed co al sen gen col rep mt ft hon rev ill mass miss wash ore ind pa ma la mo del fig par op pres temp jan jun adm det min inst exec div dist`)
+
+// shortened are those of ordinary that a small letter behind the stop tells from the words.
+var shortened = set(`temp exec inst dist`)
 
 // starters begin sentences, so that a capital behind a stop is no name.
 var starters = set(`the it he she we they i this that these those a an in on at but and so then there when if as my your his her our their what who how why where is was are do does did no yes you`)
@@ -109,6 +112,13 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		s.put([]string{d}, k)
 		return true
 	}
+	if head := next[:wordLen(next)]; w == "Pt" && name && len(head) > 1 && romanNumber(head) == 0 {
+		s.put([]string{"Point"}, k+1) // Pt. Reyes
+		return true
+	} else if w == "Pt" && (beForms[head] || charted[head]) {
+		s.put([]string{"patient"}, k+1)
+		return true
+	}
 	if full := s.counts(w, next); full != "" {
 		s.put([]string{full}, k+1)
 		return true
@@ -159,6 +169,9 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			if w == "EST" && !s.capitals && !digit {
 				continue
 			}
+			if small && shortened[w] && unicode.IsLower(first) && (beForms[following(next)] || !starters[following(next)]) {
+				break // the temp. outside
+			}
 			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
 				continue
 			}
@@ -198,6 +211,9 @@ var (
 	beforeOf = map[string]string{"Sec": "Secretary", "No": "number", "no": "number"}
 	books    = map[string]string{"Gen": "Genesis", "Ex": "Exodus", "Heb": "Hebrews", "Jas": "James", "Phil": "Philippians", "Gal": "Galatians", "Eph": "Ephesians", "Dan": "Daniel", "Prov": "Proverbs", "Deut": "Deuteronomy", "Lev": "Leviticus", "Ps": "Psalm", "Isa": "Isaiah", "Mt": "Matthew", "Matt": "Matthew", "Mk": "Mark", "Lk": "Luke", "Jn": "John", "Rom": "Romans", "Cor": "Corinthians", "Rev": "Revelation"}
 )
+
+// charted are words of notes on a patient, behind Pt.
+var charted = set("has had denies denied reports reported states stated complains complained presents presented admitted seen tolerated will with who c/o appears remains may should did does")
 
 // over are the times a change is measured over.
 var over = map[string]string{"y": "year", "q": "quarter", "m": "month"}

@@ -41,7 +41,7 @@ var codes = []pattern{
 		if strings.HasSuffix(m[1], "00") {
 			area = cardinal(m[1], US)
 		}
-		return join([]string{"one"}, area, []string{","}, strings.Split(strings.ToLower(m[2]), "-"))
+		return join([]string{"one"}, area, []string{","}, strings.FieldsFunc(strings.ToLower(m[2]), func(r rune) bool { return r == '-' }))
 	}},
 	// (555) 123-4567, 020 7946 0958
 	{re(`(0\d{4}) (\d{6})`), func(m []string, s *scanner) []string { return s.extended(groupsOf(m[0])) }},

@@ -16,7 +16,8 @@ var (
 	local  = lazy(`^localhost(?::\d{2,5})?(?:/[^\s<>"”)\]]*)?`)
 	short  = lazy(`^[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,3}\.[a-z]{2,4}/[A-Za-z0-9][A-Za-z0-9_/?=&%#.+~-]*`)
 	file   = lazy(`^[A-Za-z0-9_.~*+-]*\.(?i:` + endings + `)(?:\.\d+)*\b`)
-	path   = lazy(`^(?:~|\.{1,2})?/[A-Za-z0-9_.~*+@-]+(?:/[A-Za-z0-9_.~*+@-]*)*|^(?:[A-Za-z]:|\\)\\[A-Za-z0-9_.~* +@\\-]*[A-Za-z0-9_*\\]|^[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*/[A-Za-z0-9_-]+\.(?:` + endings + `)\b|^[ru]/[A-Za-z0-9_]{3,21}\b`)
+	path   = lazy(`^(?:~|\.{1,2})?/[A-Za-z0-9_.~*+@-]+(?:/[A-Za-z0-9_.~*+@-]*)*|^(?:[A-Za-z]:|\\)\\[A-Za-z0-9_.~* +@\\-]*[A-Za-z0-9_*\\]|^[ru]/[A-Za-z0-9_]{3,21}\b`)
+	within = lazy(`^[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*/[A-Za-z0-9_-]+\.(?:` + endings + `)\b`)
 	flag   = lazy(`^--[A-Za-z][A-Za-z0-9-]*(?:=[^\s,;]*)?|^-[A-Za-z]{1,3}\d{0,3}\b`)
 )
 
@@ -63,6 +64,10 @@ func ended(s string, endings map[string]bool) bool {
 	}
 }
 
+func hasDot(s string) bool     { return strings.IndexByte(s, '.') >= 0 }
+func endsDomain(s string) bool { return ended(s, domains()) }
+func endsFile(s string) bool   { return ended(s, files()) }
+
 // partsOfNames are parts of addresses and paths that are said otherwise than
 // they look; those with ! are spelled.
 var partsOfNames = func() map[string]string {
@@ -74,7 +79,7 @@ var partsOfNames = func() map[string]string {
 }()
 
 // namedSigns are the signs of addresses.
-var namedSigns = map[byte]string{'.': "dot", '@': "at", '/': "slash", '\\': "backslash", '-': "dash", '_': "underscore", ':': "colon", '?': "question mark", '=': "equals", '&': "and", '#': "hash", '%': "percent", '+': "plus", '~': "tilde", '*': "star"}
+var namedSigns = [256]string{'.': "dot", '@': "at", '/': "slash", '\\': "backslash", '-': "dash", '_': "underscore", ':': "colon", '?': "question mark", '=': "equals", '&': "and", '#': "hash", '%': "percent", '+': "plus", '~': "tilde", '*': "star"}
 
 // address reads what begins the run of characters s, in front of which stands
 // before. It returns how long it is; the scheme is not said.
@@ -112,13 +117,13 @@ func address(s string, before rune) (int, []string) {
 		for _, form := range []struct {
 			sign string
 			re   func() *regexp.Regexp
-			ends func() map[string]bool // of which one stands behind a dot
-		}{{"@", mail, nil}, {"://", web, nil}, {"www.", web, nil}, {".", domain, domains}, {"localhost", local, nil}, {"/", short, nil}, {"/", path, nil}, {"\\", path, nil}, {".", file, files}} {
+			may  func(string) bool // whether it may be one
+		}{{"@", mail, nil}, {"://", web, nil}, {"www.", web, nil}, {".", domain, endsDomain}, {"localhost", local, nil}, {"/", short, hasDot}, {"/", path, nil}, {"\\", path, nil}, {"/", within, endsFile}, {".", file, endsFile}} {
 			text := s
 			if form.sign == "://" || form.sign == "www." {
 				text = whole
 			}
-			if form.ends != nil && !ended(text, form.ends()) {
+			if form.may != nil && !form.may(text) {
 				continue
 			}
 			if strings.Contains(text[:min(len(text), 64)], form.sign) || form.sign != "://" && strings.Contains(s, form.sign) {

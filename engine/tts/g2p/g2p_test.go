@@ -192,6 +192,12 @@ func TestHostile(t *testing.T) {
 		{"word of apostrophes", "a" + strings.Repeat("'s", 50_000)},
 		{"not UTF-8", strings.Repeat("\xff\xfe", 50_000)},
 		{"marks", strings.Repeat("e\u0301", 100_000)},
+		{"dollars", strings.Repeat("$", 100_000)},
+		{"open formulas", strings.Repeat(`\(`, 100_000)},
+		{"groups that stay open", strings.Repeat("$x^{", 50_000)},
+		{"parentheses", strings.Repeat("(", 100_000)},
+		{"slashes", strings.Repeat("/a", 50_000)},
+		{"backslashes", strings.Repeat(`\`, 100_000)},
 		{"tags", strings.Repeat("<a", 50_000)},
 		{"unknown words", unknown(3000)},
 	} {

@@ -13,10 +13,13 @@ const (
 	deepestFormula = 12
 )
 
+// formulaEdges are what formulas stand between.
+var formulaEdges = [...][2]string{{`\(`, `\)`}, {`\[`, `\]`}, {"$$", "$$"}, {"$", "$"}}
+
 // formula reads the formula rest begins with.
 func (s *scanner) formula(rest string) bool {
 	head := rest[:min(len(rest), longestFormula)]
-	for _, edge := range [...][2]string{{`\(`, `\)`}, {`\[`, `\]`}, {"$$", "$$"}, {"$", "$"}} {
+	for _, edge := range formulaEdges {
 		inner, ok := strings.CutPrefix(head, edge[0])
 		if !ok {
 			continue
@@ -46,11 +49,20 @@ func formal(t string) bool {
 	if strings.ContainsAny(t, `\^_{}`) || len(t) == 1 && isLetter(t[0]) {
 		return true
 	}
-	letters := 0 // of the longest word
-	for _, w := range strings.FieldsFunc(t, func(r rune) bool { return r >= 0x80 || !isLetter(byte(r)) }) {
-		letters = max(letters, len(w))
-	}
+	letters := longestRun(t)
 	return letters < 3 && strings.ContainsAny(t, "=+<>()") && !isDigit(t[0]) || letters == 1 && strings.ContainsAny(t, "=+-*/<>")
+}
+
+// longestRun is how many letters the longest run of them in t has.
+func longestRun(t string) int {
+	longest, run := 0, 0
+	for i := range len(t) {
+		if run++; !isLetter(t[i]) {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
 }
 
 // texSigns are the words of commands; those of others are their names, if those are words.

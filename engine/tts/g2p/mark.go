@@ -100,6 +100,14 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.i += n // of a shell
 	case r == '$' && (next == '$' || before == '$'):
 		s.i += n // of a formula that is not closed, or emphasis
+	case r == '$' && shellPath().MatchString(rest[:min(len(rest), longest)]):
+		m := shellPath().FindString(rest[:min(len(rest), longest)])
+		var words []string
+		for _, part := range strings.Split(m[1:], "$") {
+			words = append(append(words, "dollar"), partsOf(part)...)
+		}
+		s.space()
+		s.put(words, len(m)) // $HOME/bin:$PATH
 	case r == '$' && unicode.IsLetter(next):
 		s.say("dollar", n)
 	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
@@ -194,6 +202,9 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.i += n
 	}
 }
+
+// shellPath are folders that begin with a variable of a shell.
+var shellPath = lazy(`^\$[A-Z_][A-Z0-9_]+(?:[/:]{1,2}\$?[A-Za-z0-9_-][A-Za-z0-9_.-]*)*(?::?/[A-Za-z0-9_-]+|:\$[A-Z_][A-Z0-9_]+)`)
 
 // equated reports whether an equation is read: x = b/2a.
 func (s *scanner) equated() bool {

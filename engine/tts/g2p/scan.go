@@ -226,17 +226,23 @@ func Override(text string) (Token, int, bool) {
 	return Token{}, 0, false
 }
 
+// longestLabel and longestTarget are the most bytes of a link's text and of what it points to.
+const (
+	longestLabel  = 400
+	longestTarget = 1000
+)
+
 // linkOf finds the end of the text of a Markdown link, and what it points to; 0 is none.
 func linkOf(text string) (mid int, target string) {
 	if text == "" || text[0] != '[' {
 		return 0, ""
 	}
-	head := text[:min(len(text), 400)]
-	mid = strings.Index(head, "](")
-	if mid < 1 || strings.IndexByte(head[1:mid], '[') >= 0 {
+	head := text[:min(len(text), longestLabel)]
+	mid = strings.IndexByte(head, ']')
+	if mid < 1 || strings.IndexByte(head[1:mid], '[') >= 0 || !strings.HasPrefix(text[mid+1:], "(") {
 		return 0, ""
 	}
-	tail := text[mid+2 : min(len(text), mid+2+1000)]
+	tail := text[mid+2 : min(len(text), mid+2+longestTarget)]
 	end := strings.IndexByte(tail, ')')
 	if end < 0 {
 		return 0, ""

@@ -41,6 +41,9 @@ var per = map[string]string{"bbl": "barrel", "h": "hour", "hr": "hour", "s": "se
 // races are words before which 10k is a distance.
 var races = set("run race walk runner runners")
 
+// poured are words before which pts. are pints.
+var poured = set("cream milk buttermilk water stock broth cider beer ale wine juice oil vinegar yogurt ice whole skim heavy double sour boiling cold warm berries strawberries blueberries raspberries cherry tomatoes oysters blood")
+
 // unitName matches what may be a unit; units has those that are.
 const unitName = `fl\.? oz|N[·⋅]m|ft-lbs?|lb-ft|[A-Za-zµμΩ]{1,5}`
 
@@ -51,9 +54,13 @@ func unitOf(name string) ([2]string, bool) {
 }
 
 // quantity is a number with its unit.
-var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` + space + `?|sq\.?-|cu(?:\.` + space + `?|` + space + `))?(` + unitName + `)([²³]|\^[23])?(/(?:(?:[ck]?m|ft|in)[²³]|µL|[a-z]{4,9}|[A-Za-z]{1,3}))?([²³])?`
+var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` + space + `?|sq\.?-|cu(?:\.` + space + `?|` + space + `))?(` + unitName + `)([²³]|\^[23])?(\.?/(?:(?:[ck]?m|ft|in)[²³]|µL|[a-z]{4,9}|[A-Za-z]{1,3}))?([²³])?`
 
 var measures = []pattern{
+	// 2s/10s of bonds
+	{re(`(\d{1,2})s/(\d{1,2})s`), func(m []string, s *scanner) []string {
+		return join(plural(cardinal(m[1], s.accent)), plural(cardinal(m[2], s.accent)))
+	}},
 	// a 1-in-5 chance, which is no inch
 	{re(`(\d+)-in-(\d+)`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{"in"}, cardinal(m[2], s.accent))
@@ -256,7 +263,7 @@ var degrees = map[string]string{"C": "Celsius", "F": "Fahrenheit", "K": "Kelvin"
 // measure says a number with its unit. Groups: sign, number, what stands between,
 // square or cubic, unit, power, per, power of per, stop.
 func measure(m []string, s *scanner) []string {
-	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8], m[9]
+	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], m[5], m[6], strings.TrimPrefix(m[7], "."), m[8], m[9]
 	u, ok := unitOf(unit)
 	if !ok {
 		return nil
@@ -275,6 +282,9 @@ func measure(m []string, s *scanner) []string {
 	}
 	if unit == "m" && bare && gap == "" && lasting[s.lastWord()] {
 		u = units["min"] // lasts 45m
+	}
+	if unit == "pts" && poured[s.nextWord()] {
+		u = units["pt"] // 2 pts. cream
 	}
 	if unit == "pp" && (stop != "" || !strings.Contains(n, ".") && sign == "") {
 		return nil // pages
