@@ -212,6 +212,10 @@ func (g *growing) forget(units []unit) {
 			begin--
 		}
 	}
+	// Mid-line, what is read otherwise at the beginning of one (a quotation, an item's number) keeps a word before it.
+	for k := 0; begin > 0 && k < wordsBefore && g.beginsLine(units, begin); k++ {
+		begin--
+	}
 	if begin == 0 {
 		return
 	}
@@ -221,6 +225,20 @@ func (g *growing) forget(units []unit) {
 	}
 	g.drop(cut)
 	g.said -= begin
+}
+
+// beginsLine reports whether unit i would begin a line if what stands before it were dropped, does not yet, and is no
+// plain word, or a part of what the unit before it is written with.
+func (g *growing) beginsLine(units []unit, i int) bool {
+	at := units[i].start - g.base
+	if units[i].start <= units[i-1].start {
+		return true
+	}
+	if r, _ := utf8.DecodeRuneInString(g.as.Text[at:]); unicode.IsLetter(r) {
+		return false
+	}
+	before := strings.TrimRight(g.as.Text[:at], " \t")
+	return before != "" && !strings.HasSuffix(before, "\n")
 }
 
 // drop takes the first n bytes off the text.
