@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -129,9 +130,7 @@ func texWords(t string, depth int) []string {
 			case "text", "textbf", "textit", "mbox", "textrm":
 				inner, n := group(t[i:])
 				i += n
-				for _, w := range strings.FieldsFunc(inner, func(r rune) bool { return r >= 0x80 || !isLetter(byte(r)) }) {
-					out = append(out, w)
-				}
+				out = append(out, strings.FieldsFunc(inner, func(r rune) bool { return !unicode.IsLetter(r) })...)
 			case "begin", "end":
 				_, n := group(t[i:])
 				i += n
