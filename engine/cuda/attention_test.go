@@ -143,7 +143,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// A cache of types the CPU has not gives what one of F32 does, but for its rounding.
+// A cache of the types of GPUs gives what one of F32 does, but for its rounding.
 func TestCacheTypesOfGPUs(t *testing.T) {
 	batches := []*graph.Batch{step([3]int{1, 0, 20}), step([3]int{1, 20, 1}, [3]int{0, 0, 3}), step([3]int{0, 3, 1}, [3]int{1, 21, 1})}
 	for _, tt := range []struct {
@@ -173,10 +173,10 @@ func TestCacheTypesOfGPUs(t *testing.T) {
 	}
 	// The processor's layers need a type it has.
 	_, spec := oneLayer(t, 40, 0)
-	spec.Type = quant.BF16
+	spec.Type = quant.F8_E4M3
 	b := open(t, fake(80), 0)
 	if _, err := b.NewCache(spec); err == nil {
-		t.Error("a BF16 cache for layers on the processor was accepted")
+		t.Error("an F8_E4M3 cache for layers on the processor was accepted")
 	}
 	spec.Type = quant.Q4_0
 	if _, err := open(t, fake(80), AllLayers).NewCache(spec); err == nil {
