@@ -19,6 +19,7 @@ type base struct {
 	embed   *weights.Tensor // (vocab, hidden)
 	norm    norm            // after the last layer, or of the embedding: normsEmbedding
 	output  linear          // to the vocabulary; embed when tied
+	logCap  float32         // of logits; 0 for none
 	rope    graph.Rope
 	turns   bool   // query and key rows of GGUF files are permuted, see interleave
 	slides  []bool // layers with a sliding window; nil for none
@@ -79,7 +80,11 @@ func (m *base) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
 		b.Fail(fmt.Errorf("%w: a %s model makes embeddings, no text", ErrUnsupported, m.c.Arch))
 		return graph.Value{}
 	}
-	return b.Linear(hidden, m.output.w, m.output.b)
+	x := b.Linear(hidden, m.output.w, m.output.b)
+	if m.logCap > 0 {
+		x = b.SoftCap(x, m.logCap)
+	}
+	return x
 }
 
 // interleave sets how pairs of a head are rotated: GGUF files of some

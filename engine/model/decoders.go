@@ -221,17 +221,13 @@ func (m *decoder) qwenWidth() {
 	m.c.FF = max(1, m.c.FF/2)
 }
 
-// afmoeWindows: Trinity's layers without a window do not rotate.
+// afmoeWindows are Trinity's.
 func (m *decoder) afmoeWindows() {
 	m.hiddenScale()
-	if m.slides = m.reader.windows(&m.c, 4, 0); m.slides == nil {
-		m.reader.fail("attention.sliding_window", "is missing")
-	}
-	m.global = nil
-	m.reader.sameBase(&m.c)
+	m.unrotated()
 }
 
-// exaoneMoEWindows: nor do K-EXAONE's.
+// exaoneMoEWindows: K-EXAONE's layers without a window do not rotate either.
 func (m *decoder) exaoneMoEWindows() {
 	m.slides = m.reader.windows(&m.c, 4, 128)
 	m.global = nil
@@ -243,10 +239,14 @@ func (m *decoder) cohereScale() {
 	m.logitScale = float32(m.reader.positive("logit_scale", 1))
 }
 
-// cohereWindows: three of four layers of Command R7B and A see a window; the others do not
-// rotate.
+// cohereWindows are those of Command R7B and A.
 func (m *decoder) cohereWindows() {
 	m.cohereScale()
+	m.unrotated()
+}
+
+// unrotated: three of four layers see a window, which files have to say; the others do not rotate.
+func (m *decoder) unrotated() {
 	if m.slides = m.reader.windows(&m.c, 4, 0); m.slides == nil {
 		m.reader.fail("attention.sliding_window", "is missing")
 	}

@@ -16,10 +16,10 @@ import (
 // "Gemma 2", 2024, §2; "Gemma 3 Technical Report", 2025, §2; "EmbeddingGemma", 2025, §2.
 type gemmaLM struct {
 	*base
-	layers           []gemmaLayer
-	local            graph.Rope // of layers with a window
-	scale            float32    // of scores
-	scoreCap, logCap float32    // 0 for none
+	layers   []gemmaLayer
+	local    graph.Rope // of layers with a window
+	scale    float32    // of scores
+	scoreCap float32    // 0 for none
 }
 
 type gemmaLayer struct {
@@ -45,7 +45,7 @@ func newGemma(set *file) (LM, error) {
 			scale = wide
 		}
 		g.scoreCap = float32(r.capping("attn_logit_softcapping", 50))
-		g.logCap = float32(r.capping("final_logit_softcapping", 30))
+		m.logCap = float32(r.capping("final_logit_softcapping", 30))
 		m.slides = r.windows(c, 2, 4096)
 		r.sameBase(c)
 	case "gemma3", "gemma-embedding":
@@ -53,7 +53,7 @@ func newGemma(set *file) (LM, error) {
 			scale = wide
 		}
 		m.slides = r.windows(c, 6, 0)
-		g.logCap = float32(r.capping("final_logit_softcapping", 0))
+		m.logCap = float32(r.capping("final_logit_softcapping", 0))
 		// Position scaling is for the layers that see everything.
 		if g.local, err = m.unscaled(10000); err != nil {
 			return nil, err
@@ -106,12 +106,4 @@ func (m *gemmaLM) Hidden(b *graph.Builder) graph.Value {
 		x = b.Add(x, l.ffnPost.rms(b, h, c.Eps))
 	}
 	return m.norm.rms(b, x, c.Eps)
-}
-
-func (m *gemmaLM) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
-	x := m.base.Logits(b, hidden)
-	if m.logCap > 0 {
-		x = b.SoftCap(x, m.logCap)
-	}
-	return x
 }

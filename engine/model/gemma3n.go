@@ -24,7 +24,6 @@ type gemma3n struct {
 	streams, keyed int             // keyed: layers that have keys; those behind look at theirs
 	spread, gather *weights.Tensor // (streams-1, hidden, hidden): to the other streams, and back
 	one, plus      *weights.Tensor // (headDim) and (streams) ones
-	logCap         float32         // 0 for none
 }
 
 type gemma3nLayer struct {
@@ -53,7 +52,8 @@ func newGemma3n(set *file) (LM, error) {
 		return nil, err
 	}
 	c, t, r := &m.c, &m.tensors, &m.reader
-	g := &gemma3n{base: m, logCap: float32(r.capping("final_logit_softcapping", 30)), one: ones(c.HeadDim)}
+	m.logCap = float32(r.capping("final_logit_softcapping", 30))
+	g := &gemma3n{base: m, one: ones(c.HeadDim)}
 	if at := r.upTo("altup.active_idx", 64); at != 0 {
 		r.refuse("altup.active_idx", "is %d, want 0", at)
 	}
@@ -213,14 +213,6 @@ func (m *gemma3n) Hidden(b *graph.Builder) graph.Value {
 		y = b.Add(y, b.HeadCut(back, 1, k*c.Hidden, (k+1)*c.Hidden))
 	}
 	return m.norm.rms(b, b.Scale(y, 1/float32(n)), c.Eps)
-}
-
-func (m *gemma3n) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
-	x := m.base.Logits(b, hidden)
-	if m.logCap > 0 {
-		x = b.SoftCap(x, m.logCap)
-	}
-	return x
 }
 
 // What config.json and the tensors of Gemma 3n say in terms of GGUF.

@@ -21,7 +21,6 @@ type gemma4 struct {
 	inputs *layerInputs // nil for none
 	keyed  int          // layers that have keys; those behind look at theirs
 	cached [][2]int     // key heads of the cache's layers, and their width
-	logCap float32      // 0 for none
 }
 
 // A gemma4Layer has its norms before and behind attention and feed-forward.
@@ -82,7 +81,8 @@ func newGemma4(set *file) (LM, error) {
 		return nil, err
 	}
 	c, t, r := &m.c, &m.tensors, &m.reader
-	g := &gemma4{base: m, logCap: float32(r.capping("final_logit_softcapping", 0))}
+	m.logCap = float32(r.capping("final_logit_softcapping", 0))
+	g := &gemma4{base: m}
 	if m.slides = r.windows(c, 6, 0); m.slides == nil {
 		r.fail("attention.sliding_window", "is missing")
 		return nil, m.err()
@@ -256,14 +256,6 @@ func (p *layerInputs) of(b *graph.Builder, x graph.Value, c *Config) graph.Value
 	said := b.Scale(b.EmbedSome(b.Tokens(), p.table, c.Vocab), float32(math.Sqrt(float64(p.width))))
 	own := b.RMSNorm(b.Scale(p.proj.of(b, x), float32(1/math.Sqrt(float64(c.Hidden)))), p.norm, c.Eps)
 	return b.Scale(b.Add(own, said), float32(1/math.Sqrt2))
-}
-
-func (m *gemma4) Logits(b *graph.Builder, hidden graph.Value) graph.Value {
-	x := m.base.Logits(b, hidden)
-	if m.logCap > 0 {
-		x = b.SoftCap(x, m.logCap)
-	}
-	return x
 }
 
 // number reads a tensor of one number, def where there is none.

@@ -223,9 +223,8 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if to == "output" && tr.c.flag("tie_word_embeddings") {
 			return "", expert, nil // a copy of the embedding
 		}
-		if all, place, ok := strings.Cut(to, "/"); ok {
-			to = all
-			expert, _ = strconv.Atoi(place)
+		if all, at, part := partOf(to); part {
+			to, expert = all, at
 		}
 		return to + "." + kind, expert, nil
 	}
@@ -265,11 +264,11 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		if !ok {
 			return "", -1, unknown
 		}
-		if all, place, ok := strings.Cut(to, "/"); ok {
-			if to = all; kind != "weight" {
+		if all, at, part := partOf(to); part {
+			if kind != "weight" {
 				return "", expert, unknown
 			}
-			expert, _ = strconv.Atoi(place)
+			to, expert = all, at
 		}
 		if strings.HasSuffix(to, ".bias") || strings.HasSuffix(to, ".scale") || to == "ssm_a" || to == "ssm_d" {
 			return fmt.Sprintf("blk.%d.%s", layer, to), expert, nil
@@ -277,6 +276,14 @@ func (tr *translation) name(hf string) (name string, expert int, err error) {
 		return fmt.Sprintf("blk.%d.%s.%s", layer, to, kind), expert, nil
 	}
 	return "", expert, unknown
+}
+
+// partOf takes a name of the tables apart whose number behind a slash is the place in a tensor
+// that GGUF files have in one.
+func partOf(name string) (all string, at int, ok bool) {
+	all, place, ok := strings.Cut(name, "/")
+	at, _ = strconv.Atoi(place)
+	return all, at, ok
 }
 
 func (tr *translation) add(t *weights.Tensor) error {
