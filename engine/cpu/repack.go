@@ -98,7 +98,10 @@ func (e *exec) repack(ctx context.Context, w graph.Watch) error {
 	if size > 0 {
 		data, free, err := offheap.Reserve(size)
 		if err != nil {
-			return nil
+			for _, t := range missing {
+				delete(all, matrixOf(t))
+			}
+			missing = nil
 		}
 		a := &arena{free, len(missing)}
 		for _, t := range missing {
