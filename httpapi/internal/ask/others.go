@@ -2,6 +2,7 @@ package ask
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -44,16 +45,23 @@ var idleSampling = []Other{
 	{Name: "mm_processor_kwargs", Off: Empty, Instead: "only text is read"}, {Name: "media_io_kwargs", Off: Empty, Instead: "only text is read"},
 }
 
+// asked are those of others that are sent and ask for something, with what is sent.
+func asked(o *body.Object, others []Other) iter.Seq2[Other, body.Value] {
+	return func(yield func(Other, body.Value) bool) {
+		for _, x := range others {
+			if _, sent := o.Sent(x.Name); !sent {
+				continue // and no field to say that another is nearly it
+			}
+			if v, ok := o.Get(x.Name); ok && !x.off(v) && !yield(x, v) {
+				return
+			}
+		}
+	}
+}
+
 // RefuseOthers refuses those of others that are sent and ask for something.
 func RefuseOthers(o *body.Object, others []Other) {
-	for _, x := range others {
-		if _, sent := o.Sent(x.Name); !sent {
-			continue // and no field to say that another is nearly it
-		}
-		v, ok := o.Get(x.Name)
-		if !ok || x.off(v) {
-			continue
-		}
+	for x, v := range asked(o, others) {
 		hint := "leave it out"
 		if x.Instead != "" {
 			hint = x.Instead
@@ -66,13 +74,8 @@ func RefuseOthers(o *body.Object, others []Other) {
 
 // WarnOthers tells the client of those that are sent, ask for something and have no effect.
 func WarnOthers(c *server.Call, o *body.Object, others []Other) {
-	for _, x := range others {
-		if _, sent := o.Sent(x.Name); !sent {
-			continue // as in RefuseOthers
-		}
-		if v, ok := o.Get(x.Name); ok && !x.off(v) {
-			c.Warn(v.Path() + " has no effect: " + x.Instead)
-		}
+	for x, v := range asked(o, others) {
+		c.Warn(v.Path() + " has no effect: " + x.Instead)
 	}
 }
 
