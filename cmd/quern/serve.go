@@ -233,13 +233,14 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	}
 	select {
 	case err := <-served:
-		served <- err
+		if ctx.Err() != nil { // an idle server ends as soon as it is told to
+			a.tellManager(notify.Stopping, log)
+		}
+		return err
 	case <-ctx.Done():
-	}
-	if ctx.Err() != nil { // an idle server may have ended by now
 		a.tellManager(notify.Stopping, log)
+		return <-served
 	}
-	return <-served
 }
 
 // tellManager tells a service manager how the server is.
