@@ -112,8 +112,7 @@ var codes = []pattern{
 	}},
 	// 1010₂
 	{re(`(\d{1,12})([₀-₉]{1,2})`), func(m []string, s *scanner) []string {
-		base := strings.Map(func(r rune) rune { return r - '₀' + '0' }, m[2])
-		return join(digits(m[1]), []string{"base"}, cardinal(base, s.accent))
+		return join(digits(m[1]), []string{"base"}, cardinal(lifted(m[2]), s.accent))
 	}},
 	// 49ers
 	{re(`(\d{1,4})(ers?)`), func(m []string, s *scanner) []string {
@@ -154,7 +153,7 @@ var codes = []pattern{
 			return digits(m[0]) // dial 911 or 311
 		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && (s.wordBack(3) == "text" || s.wordBack(5) == "text"):
 			return digits(m[0])
-		case len(m[0]) > 2 && strings.HasPrefix(s.text[s.matchEnd:], ".") && isDigit(byte(after2(s.text[s.matchEnd:]))):
+		case len(m[0]) > 2 && strings.HasPrefix(s.text[s.matchEnd:], ".") && isDigit(after2(s.text[s.matchEnd:])):
 			return nil // section 240.10b
 		case len(m[0]) == 3 && possessed(s.text[s.matchEnd:]):
 			return inPairs(m[0], s.accent) // the 747's nose
@@ -343,7 +342,7 @@ var namedCodes = []pattern{
 	}},
 	// log₂ 8
 	{re(`(?:log|Log)(?:_\{?(\d{1,3}|[a-z])\}?|([₀-₉]{1,3}))`), func(m []string, s *scanner) []string {
-		base := m[1] + strings.Map(func(r rune) rune { return r - '₀' + '0' }, m[2])
+		base := m[1] + lifted(m[2])
 		out := []string{"log", "base", "!" + strings.ToUpper(base), "of"}
 		if digitsOf(base) == base {
 			out = join(out[:2], cardinal(base, s.accent), out[3:])
@@ -457,14 +456,19 @@ func inPairs(s string, accent Accent) []string {
 	return cardinal(s, accent)
 }
 
-// serial says runs of capitals as letters and runs of digits as numbers.
-func serial(s string, accent Accent) []string {
-	s = strings.Map(func(r rune) rune {
+// lifted is s with digits in place of those below the line.
+func lifted(s string) string {
+	return strings.Map(func(r rune) rune {
 		if r >= '₀' && r <= '₉' {
 			return r - '₀' + '0'
 		}
 		return r
 	}, s)
+}
+
+// serial says runs of capitals as letters and runs of digits as numbers.
+func serial(s string, accent Accent) []string {
+	s = lifted(s)
 	var out []string
 	for i := 0; i < len(s); {
 		digit := s[i] <= '9'
