@@ -149,12 +149,17 @@ func stream(name string, t quant.Type, shape []int, std float64, seed uint64) gg
 
 // norm returns the weights of a norm: about one.
 func norm(name string, n int, seed uint64) func(io.Writer) error {
+	return floats(draw(name, n, 1, 0.1, seed))
+}
+
+// draw returns n normally distributed numbers.
+func draw(name string, n int, mean, std float64, seed uint64) []float32 {
 	r := rand.New(random(name, seed))
 	f := make([]float32, n)
 	for i := range f {
-		f[i] = float32(1 + 0.1*r.NormFloat64())
+		f[i] = float32(mean + std*r.NormFloat64())
 	}
-	return floats(f)
+	return f
 }
 
 func floats(f []float32) func(io.Writer) error {

@@ -3,10 +3,10 @@
 //
 //	go run ./bench/ggufgen -shape tinyllama-1.1b -type Q4_K_M -o tinyllama.gguf
 //	go run ./bench/ggufgen -shape qwen3.5-0.8b -mtp -o qwen.gguf # with a layer that drafts
+//	go run ./bench/ggufgen -shape bge-base -type Q8_0 -o bge.gguf # an encoder, which makes vectors
 //
-// Every file is of the Llama architecture, has a SentencePiece vocabulary and
-// a chat template, and loads in quern and in llama.cpp. What it says is
-// gibberish. The same flags give the same bytes.
+// Every file has a SentencePiece vocabulary and a chat template, and loads in quern and in
+// llama.cpp. What it says is gibberish. The same flags give the same bytes.
 package main
 
 import (

@@ -240,3 +240,21 @@ func TestRWKV(t *testing.T) {
 		t.Errorf("states of %d numbers, want %d", m.Config().State, want)
 	}
 }
+
+// TestEncoder: a file of BERT's shape is one that makes vectors.
+func TestEncoder(t *testing.T) {
+	s := tiny
+	s.kvHeads, s.encoder = s.heads, &encoder{poolCLS}
+	set, err := gguf.Parse(generate(t, s, mixes[0], 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.Open(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := m.Config()
+	if c.Pooling != model.PoolCLS || c.Context != s.context || c.Hidden != s.width || c.Layers != s.layers {
+		t.Errorf("%+v", c)
+	}
+}

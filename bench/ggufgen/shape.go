@@ -18,13 +18,14 @@ type shape struct {
 	heads, kvHeads, headDim  int
 	vocab, context           int
 	ropeBase, eps            float64
-	tied                     bool    // the output matrix is the embedding
-	ropeFactor, ropeOriginal float64 // of Llama 3's frequency scaling, 0 for none
-	delta                    *delta  // of Qwen3.5: three of four layers; nil elsewhere
-	mamba                    *mamba  // of Falcon-H1: beside the attention of each layer; nil elsewhere
-	latent                   *latent // of DeepSeek; nil elsewhere
-	rwkv                     *rwkv   // of RWKV-7: in place of all attention; nil elsewhere
-	drafts                   bool    // with a layer behind the last that drafts (MTP)
+	tied                     bool     // the output matrix is the embedding
+	ropeFactor, ropeOriginal float64  // of Llama 3's frequency scaling, 0 for none
+	delta                    *delta   // of Qwen3.5: three of four layers; nil elsewhere
+	mamba                    *mamba   // of Falcon-H1: beside the attention of each layer; nil elsewhere
+	latent                   *latent  // of DeepSeek; nil elsewhere
+	rwkv                     *rwkv    // of RWKV-7: in place of all attention; nil elsewhere
+	encoder                  *encoder // of BERT, which makes vectors; nil elsewhere
+	drafts                   bool     // with a layer behind the last that drafts (MTP)
 }
 
 // blocks are the layers, and the one that drafts.
@@ -80,6 +81,19 @@ var shapes = []shape{
 	{
 		name: "rwkv7-0.4b", layers: 24, width: 1024, ff: 4096,
 		vocab: 65536, context: 1048576, ropeBase: 1e4, eps: 1e-5, rwkv: &rwkv{head: 64, decay: 64, rate: 64, draw: 32, gate: 128},
+	},
+	// BERT's small, its base and XLM-RoBERTa's large, as embedding models have them.
+	{
+		name: "bge-small", layers: 12, width: 384, ff: 1536, heads: 12, kvHeads: 12, headDim: 32,
+		vocab: 30522, context: 512, eps: 1e-12, encoder: &encoder{poolCLS},
+	},
+	{
+		name: "bge-base", layers: 12, width: 768, ff: 3072, heads: 12, kvHeads: 12, headDim: 64,
+		vocab: 30522, context: 512, eps: 1e-12, encoder: &encoder{poolCLS},
+	},
+	{
+		name: "bge-m3", layers: 24, width: 1024, ff: 4096, heads: 16, kvHeads: 16, headDim: 64,
+		vocab: 250002, context: 8192, eps: 1e-5, encoder: &encoder{poolCLS},
 	},
 	{
 		name: "llama-3.1-8b", layers: 32, width: 4096, ff: 14336, heads: 32, kvHeads: 8, headDim: 128,
@@ -137,6 +151,11 @@ func tensors(s shape, m mix, seed uint64) []gguf.Stream {
 	}
 	vector := func(name string, n int) {
 		out = append(out, gguf.Stream{Name: name + ".weight", Type: quant.F32, Shape: []int{n}, Data: norm(name, n, seed)})
+	}
+	if s.encoder != nil {
+		matrix("token_embd", m.output, s.vocab, s.width)
+		rest := encoderTensors(s, m, matrix, vector, seed)
+		return append(out, rest...)
 	}
 	if s.tied {
 		matrix("token_embd", m.output, s.vocab, s.width)
@@ -294,6 +313,8 @@ func metadata(s shape, m mix) *weights.Meta {
 		arch = "deepseek2"
 	case s.rwkv != nil:
 		arch = "rwkv7"
+	case s.encoder != nil:
+		arch = "bert"
 	}
 	meta.Set("general.architecture", arch)
 	own := func(key string, v weights.Value) { meta.Set(arch+"."+key, v) }
@@ -339,9 +360,12 @@ func metadata(s shape, m mix) *weights.Meta {
 		own("ssm.time_step_rank", int64(d.heads))
 		own("ssm.inner_size", int64(d.heads*d.dim))
 	}
-	if s.rwkv != nil {
+	switch {
+	case s.rwkv != nil:
 		rwkvKeys(s, own)
-	} else {
+	case s.encoder != nil:
+		encoderKeys(s, meta, own)
+	default:
 		own("rope.dimension_count", int64(rotated))
 		own("rope.freq_base", s.ropeBase)
 	}
