@@ -66,12 +66,13 @@ func (m *Model) encode(ctx context.Context, texts [][]token.ID, types [][]int64)
 	return m.encoder.Run(ctx, texts, types)
 }
 
-// Load is how many requests wait for the encoder, and how many it works for.
+// Load is how many requests wait for the encoder, and how many it works for: all, unless it
+// says for how many.
 func (m *Model) Load() (waiting, running int) {
 	n := int(m.asked.Load())
-	switch m.encoder.(type) {
-	case *Recorded, adapted: // one at a time
-		return max(n-1, 0), min(n, 1)
+	if x, ok := m.encoder.(interface{ Running() int }); ok {
+		running = min(n, x.Running())
+		return n - running, running
 	}
 	return 0, n
 }

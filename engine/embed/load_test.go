@@ -29,10 +29,10 @@ func TestLoad(t *testing.T) {
 		}
 	})
 	m.encode(t.Context(), nil, nil)
-	m.encoder = adapted{&Recorded{}, 1}
+	m.encoder = adapted{&Recorded{queue: queue{running: 2}}, 1}
 	m.asked.Store(3)
-	if w, r := m.Load(); w != 2 || r != 1 {
-		t.Errorf("of one that encodes for one at a time %d wait, %d run; want 2 and 1", w, r)
+	if w, r := m.Load(); w != 1 || r != 2 {
+		t.Errorf("of three, two of whom share a step, %d wait, %d run; want 1 and 2", w, r)
 	}
 	m.asked.Store(0)
 	if w, r := m.Load(); w != 0 || r != 0 || seen != 3 {

@@ -3,7 +3,6 @@ package embed
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"quern/engine/graph"
 	"quern/engine/lm"
@@ -12,8 +11,9 @@ import (
 )
 
 // A Recorded is the encoder of recorded models. It runs texts through a model up to its
-// last norm and pools the rows. Several short texts share a step; a long one takes
-// several. Its cache is its own: embeddings need keys and values only while they run.
+// last norm and pools the rows. Short texts share a step, also those of several requests; a
+// long one may take several. Its cache is its own: embeddings need keys and values only
+// while they run.
 type Recorded struct {
 	on Device
 	lm model.LM
@@ -21,8 +21,8 @@ type Recorded struct {
 
 	width int // numbers of a pooled row
 
-	turn  chan struct{} // holds one while texts run
-	mu    sync.Mutex
+	queue
+	turn  chan struct{} // holds one while texts run, or what follows is opened or closed
 	exec  graph.Exec
 	after graph.Exec // the layers behind the pooling, or nil
 	cache graph.Cache
@@ -41,12 +41,12 @@ func NewRecorded(on Device, m model.LM, p lm.EncoderPlan) *Recorded {
 
 // Open compiles the Program, which is otherwise done on first use.
 func (d *Recorded) Open() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.turn <- struct{}{}
+	defer func() { <-d.turn }()
 	return d.open()
 }
 
-// open compiles the Program on first use. mu is held.
+// open compiles the Program on first use, of who has the turn.
 func (d *Recorded) open() error {
 	if d.exec != nil {
 		return nil
@@ -75,8 +75,8 @@ func (d *Recorded) open() error {
 
 // Close frees the Program and the cache.
 func (d *Recorded) Close() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.turn <- struct{}{}
+	defer func() { <-d.turn }()
 	if d.exec != nil {
 		d.exec.Close()
 	}
@@ -117,40 +117,53 @@ func (m *Model) With(adapter int) *Model {
 }
 
 func (d *Recorded) run(ctx context.Context, adapter int32, inputs [][]token.ID, types [][]int64) ([][]float32, error) {
-	select {
-	case d.turn <- struct{}{}:
-		defer func() { <-d.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.open(); err != nil {
-		return nil, err
-	}
 	if d.lm.Config().Second > 0 && types != nil {
 		inputs = d.paired(inputs, types)
 	}
-	out := make([][]float32, len(inputs))
-	for i := 0; i < len(inputs); {
-		// As many whole texts as fit a step, or one that does not, or has a state.
-		n, rows := i+1, len(inputs[i])
-		for d.Spec.State == 0 && n < len(inputs) && rows+len(inputs[n]) <= d.Rows {
-			rows += len(inputs[n])
-			n++
+	r := d.add(ctx, adapter, inputs)
+	defer d.remove(r)
+	for {
+		select {
+		case <-r.done:
+			return r.out, r.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case d.turn <- struct{}{}:
+			d.step()
+			<-d.turn
 		}
-		if err := d.wave(ctx, adapter, inputs[i:n], out[i:n]); err != nil {
-			return nil, err
-		}
-		i = n
 	}
-	if d.after == nil {
-		return out, nil
-	}
-	return out, d.behind(ctx, out)
 }
 
-// behind puts what the layers behind the pooling make of pooled rows in their place.
+// step runs texts of those who wait, of each in turn, of who has the turn.
+func (d *Recorded) step() {
+	texts := d.take(d.fits)
+	if len(texts) == 0 {
+		return // others ran them
+	}
+	err := d.open()
+	if err == nil {
+		err = d.wave(sharing(texts), texts)
+	}
+	d.ran(texts, err)
+}
+
+// fits reports whether a text fits a step beside others. A model with a state runs one at a time.
+func (d *Recorded) fits(texts []waiting, next []token.ID) bool {
+	rows, blocks := len(next), d.blocks(next)
+	for i := range texts {
+		rows += len(texts[i].tokens())
+		blocks += d.blocks(texts[i].tokens())
+	}
+	return d.Spec.State == 0 && rows <= d.Shared && blocks <= d.Spec.Blocks
+}
+
+// blocks is how many blocks of the cache a text takes.
+func (d *Recorded) blocks(text []token.ID) int {
+	return (len(text) + d.Spec.BlockSize - 1) / d.Spec.BlockSize
+}
+
+// behind makes of pooled rows what the layers behind the pooling do.
 func (d *Recorded) behind(ctx context.Context, rows [][]float32) error {
 	for at := 0; at < len(rows); at += lm.HeadRows {
 		some := rows[at:min(at+lm.HeadRows, len(rows))]
@@ -185,20 +198,22 @@ func (d *Recorded) paired(texts [][]token.ID, types [][]int64) [][]token.ID {
 }
 
 // wave runs texts that together fit one step, or a single longer one.
-func (d *Recorded) wave(ctx context.Context, adapter int32, texts [][]token.ID, out [][]float32) error {
+func (d *Recorded) wave(ctx context.Context, texts []waiting) error {
 	c := d.lm.Config()
 	var tables [][]int32
+	var adapters []int32
+	out := make([][]float32, len(texts))
 	next := int32(0)
-	for i, t := range texts {
+	for i := range texts {
 		var table []int32
-		for range (len(t) + d.Spec.BlockSize - 1) / d.Spec.BlockSize {
+		for range d.blocks(texts[i].tokens()) {
 			table = append(table, next)
 			next++
 		}
-		tables = append(tables, table)
+		tables, adapters = append(tables, table), append(adapters, texts[i].of.adapter)
 		out[i] = make([]float32, d.width)
 	}
-	in := &graph.Batch{Tables: tables, States: make([]int32, len(tables)), Adapters: slices.Repeat([]int32{adapter}, len(tables))}
+	in := &graph.Batch{Tables: tables, States: make([]int32, len(tables)), Adapters: adapters}
 	flush := func() error {
 		res, err := d.exec.Run(ctx, in, d.cache)
 		if err != nil {
@@ -206,12 +221,13 @@ func (d *Recorded) wave(ctx context.Context, adapter int32, texts [][]token.ID, 
 		}
 		for r, at := range in.Want {
 			s := in.Seq[at]
-			pool(out[s], res[0][r*d.width:(r+1)*d.width], c.Pooling, len(texts[s]))
+			pool(out[s], res[0][r*d.width:(r+1)*d.width], c.Pooling, len(texts[s].tokens()))
 		}
-		*in = graph.Batch{Tables: tables, States: in.States, Adapters: in.Adapters}
+		*in = graph.Batch{Tables: tables, States: in.States, Adapters: adapters}
 		return nil
 	}
-	for s, t := range texts {
+	for s := range texts {
+		t := texts[s].tokens()
 		for pos, id := range t {
 			if pooled(c.Pooling, pos, len(t)) {
 				in.Want = append(in.Want, int32(len(in.Tokens)))
@@ -225,7 +241,17 @@ func (d *Recorded) wave(ctx context.Context, adapter int32, texts [][]token.ID, 
 		}
 	}
 	if len(in.Tokens) > 0 {
-		return flush()
+		if err := flush(); err != nil {
+			return err
+		}
+	}
+	if d.after != nil {
+		if err := d.behind(ctx, out); err != nil {
+			return err
+		}
+	}
+	for i := range texts {
+		texts[i].of.out[texts[i].at] = out[i]
 	}
 	return nil
 }

@@ -294,6 +294,7 @@ func (m *File) advice(p *Estimate, o engine.ModelOptions, limit int64) string {
 // need while they run.
 type EncoderPlan struct {
 	Rows    int
+	Shared  int // rows of a step of several texts: more only leave the CPU's caches
 	Spec    graph.CacheSpec
 	Changes graph.Changes // of adapters
 }
@@ -306,15 +307,18 @@ func (m *File) encoderRows(o engine.ModelOptions) int {
 	return o.Batch
 }
 
+// shortTexts is how many texts of a block or less a step may have at least: more gain nothing.
+const shortTexts = 64
+
 // encoder sizes the making of embeddings by p, or by a Program with the same layers.
 func (m *File) encoder(o engine.ModelOptions, p *graph.Program) EncoderPlan {
 	rows := m.encoderRows(o)
-	// Room for one text of full length, or a step full of texts of one token.
-	spec := p.CacheSpec(max((m.Context+BlockSize-1)/BlockSize, rows), BlockSize, 1, o.CacheType)
+	// Room for one text of full length, or for several short ones.
+	spec := p.CacheSpec(max((m.Context+BlockSize-1)/BlockSize, min(rows, shortTexts)), BlockSize, 1, o.CacheType)
 	if m.Config.Encoder {
 		spec.Type = quant.F32 // its layers share one, which is small
 	}
-	return EncoderPlan{rows, spec, m.changes()}
+	return EncoderPlan{rows, o.Batch, spec, m.changes()}
 }
 
 // Bytes is the memory the cache takes.
