@@ -14,7 +14,7 @@ func Example() string {
 	e.comment("", "quern.yaml: what `quern serve` reads. Every key is optional; the values here are the defaults. "+
 		"File names are relative to this file. "+Precedence+" `quern help settings` lists them all, and "+
 		"`quern serve --print-config` shows what holds in the end. "+spelling)
-	section, rows := "", slices.DeleteFunc(table(), func(r row) bool { return r.key == "" })
+	section, rows := "", slices.DeleteFunc(slices.Clone(table()), func(r row) bool { return r.key == "" })
 	for i, r := range rows {
 		if r.section != section {
 			section = r.section

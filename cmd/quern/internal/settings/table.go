@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"quern/engine"
 	"quern/engine/device"
@@ -41,8 +42,10 @@ const (
 // from it: `go generate` writes the last three.
 //
 // A default stands here or, where a package below has to know it too, as a constant there
-// that the row names.
-func table() []row {
+// that the row names. Nobody changes what it returns.
+var table = sync.OnceValue(makeTable)
+
+func makeTable() []row {
 	return []row{
 		{flag: "config", short: "c", env: "QUERN_CONFIG", section: General, commands: reading,
 			help: "settings `file`", unset: "quern.yaml here, else in the user's configuration folder"},
