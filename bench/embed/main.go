@@ -4,6 +4,7 @@
 //	(cd bench/peers && npm install --ignore-scripts)
 //	go run ./bench/ggufgen -shape bge-base -type Q8_0 -o bge-base-Q8_0.gguf
 //	go run ./bench/embed -peer bench/peers bge-base-Q8_0.gguf
+//	go run ./bench/embed -beside bge-base-Q8_0.gguf # queries beside requests of many texts
 //
 // Both run in a process of theirs, without HTTP, on the same file, by turns. Texts are random
 // tokens. node-llama-cpp takes one text at a time, as its users do.
@@ -41,6 +42,7 @@ type options struct {
 	loads         []load
 	threads, runs int
 	files         []string
+	before        stat.Others
 }
 
 // The peer's protocol; see bench/peers/vectors.mjs.
@@ -64,6 +66,7 @@ func main() {
 	flag.StringVar(&o.script, "script", filepath.Join("bench", "peers", "vectors.mjs"), "the `script` that runs the peer")
 	flag.IntVar(&o.threads, "threads", 2, "threads of both programs")
 	flag.IntVar(&o.runs, "runs", 9, "runs of each program")
+	alone := flag.Bool("beside", false, "how long queries take beside requests of many texts, without the peer")
 	flag.Func("loads", "`TEXTSxTOKENS,…` of requests (default 1x16,1x128,1x512,32x16,32x128,8x512)", func(s string) (err error) {
 		o.loads, err = readLoads(s)
 		return err
@@ -73,15 +76,25 @@ func main() {
 		fmt.Fprintln(os.Stderr, "embed: want model files; see -help")
 		os.Exit(2)
 	}
-	before := stat.Before() // the peer's start is not of others
-	p, err := peer.Start[question, answer](o.script, o.peer, "node-llama-cpp")
-	if err == nil {
-		err = errors.Join(run(os.Stdout, p, o, before), p.Stop())
+	o.before = stat.Before() // the peer's start is not of others
+	var err error
+	if *alone {
+		err = beside(os.Stdout, o)
+	} else {
+		err = withPeer(o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "embed:", err)
 		os.Exit(1)
 	}
+}
+
+func withPeer(o options) error {
+	p, err := peer.Start[question, answer](o.script, o.peer, "node-llama-cpp")
+	if err != nil {
+		return err
+	}
+	return errors.Join(run(os.Stdout, p, o), p.Stop())
 }
 
 func readLoads(s string) (out []load, err error) {
@@ -98,9 +111,9 @@ func readLoads(s string) (out []load, err error) {
 }
 
 // run prints a row for every file and load.
-func run(out io.Writer, p *node, o options, before stat.Others) (err error) {
+func run(out io.Writer, p *node, o options) (err error) {
 	defer must.Catch(&err)
-	fmt.Fprintf(out, "%d threads, %d runs of each by turns; milliseconds of a request, medians (best). %s\n\n", o.threads, o.runs, before.Stamp())
+	fmt.Fprintf(out, "%d threads, %d runs of each by turns; milliseconds of a request, medians (best). %s\n\n", o.threads, o.runs, o.before.Stamp())
 	fmt.Fprintln(out, "| file | texts × tokens | quern | llama.cpp | ratio | tokens/s | CPU ms quern | CPU ms llama.cpp | furthest cosine |")
 	fmt.Fprintln(out, "|---|---|---:|---:|---:|---:|---:|---:|---:|")
 	for _, file := range o.files {
@@ -120,10 +133,7 @@ func compare(out io.Writer, p *node, file string, o options) (err error) {
 	must.Get(p.Ask(question{Load: must.Get(filepath.Abs(file)), Threads: o.threads, Context: longest + spare}))
 	for _, load := range o.loads {
 		ask := draw(load)
-		request := engine.EmbedRequest{}
-		for _, t := range ask.Texts {
-			request.Inputs = append(request.Inputs, engine.EmbedInput{Tokens: t})
-		}
+		request := requestOf(ask)
 		ours, theirs := must.Get(l.Embed(ctx, request)), must.Get(p.Ask(ask))
 		cos := furthest(ours.Vectors, theirs.Vectors)
 		t := must.Get(peer.InTurn(o.runs, func() error {
@@ -165,6 +175,13 @@ func draw(l load) question {
 		q.Texts = append(q.Texts, text)
 	}
 	return q
+}
+
+func requestOf(q question) (r engine.EmbedRequest) {
+	for _, t := range q.Texts {
+		r.Inputs = append(r.Inputs, engine.EmbedInput{Tokens: t})
+	}
+	return r
 }
 
 // furthest is the least cosine of two programs' vectors of a text.

@@ -88,3 +88,23 @@ for await (const line of createInterface({ input: process.stdin })) {
 		t.Errorf("vectors that have nothing in common are %s apart", cells[9])
 	}
 }
+
+// Queries are answered beside a request of many texts, and every number is one.
+func TestBeside(t *testing.T) {
+	of, n := bulk, together
+	bulk, together = load{8, 8}, 2
+	defer func() { bulk, together = of, n }()
+	file := filepath.Join(t.TempDir(), "m.gguf")
+	if err := os.WriteFile(file, builtin.GGUF(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := beside(&out, options{files: []string{file}, threads: 1}); err != nil {
+		t.Fatal(err)
+	}
+	var v [6]float64
+	last := out.String()[strings.LastIndex(out.String(), "| m.gguf"):]
+	if n, err := fmt.Sscanf(last, "| m.gguf | %f, %f | %f, %f | %f | %f |", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5]); n != 6 || slices.Min(v[:]) <= 0 {
+		t.Errorf("%q: %v", last, err)
+	}
+}
