@@ -9,6 +9,7 @@ import (
 	"quern/kernels/dot"
 	"quern/kernels/quant"
 	"quern/kernels/threads"
+	"quern/kernels/vec"
 )
 
 // A MatMul multiplies activations with one weight matrix. It is made once per
@@ -148,8 +149,6 @@ func (m *MatMul) chunk(g *Group, c int) {
 	}
 	for b := range g.batch {
 		row := m.dst[b*m.out+r0 : b*m.out+r1]
-		for i, v := range m.bias[r0:r1] {
-			row[i] += v
-		}
+		vec.Add(row, row, m.bias[r0:r1])
 	}
 }
