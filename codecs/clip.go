@@ -1,8 +1,10 @@
 package codecs
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -10,7 +12,8 @@ import (
 const clipSlack = 100 * time.Millisecond
 
 // Clip reads a short sound whole, mixed to one channel at a rate. It lasts from least to
-// most; of one that is longer no more than that is decoded.
+// most; of one that is longer no more than that is decoded. One in which nothing is heard is
+// an error.
 func Clip(r io.Reader, rate int, least, most time.Duration) ([]float32, error) {
 	s, err := Open(r, Options{MaxDuration: 2 * most})
 	if err != nil {
@@ -34,5 +37,9 @@ func Clip(r io.Reader, rate int, least, most time.Duration) ([]float32, error) {
 	if n == len(x) || n < samples(least-clipSlack) {
 		return nil, fmt.Errorf("it must last %g to %g seconds", least.Seconds(), most.Seconds())
 	}
-	return x[:n], nil
+	x = x[:n]
+	if !slices.ContainsFunc(x, func(v float32) bool { return v > 0 || v < 0 }) { // nor what is no number
+		return nil, errors.New("it is silent")
+	}
+	return x, nil
 }

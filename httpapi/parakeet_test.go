@@ -86,6 +86,19 @@ func TestParakeet(t *testing.T) {
 	if last := list[len(list)-1]; len(list) < 4 || last["type"] != "transcript.text.done" || last["text"] != joined {
 		t.Errorf("%d events, deltas %q, then %v", len(list), joined, last)
 	}
+	spelled, tokens := "", 0
+	list = events(t, []byte(answer(transcribe, talk, ear, all, "stream=true", "include[]=logprobs")))
+	for _, e := range list[:len(list)-1] {
+		for _, l := range e["logprobs"].([]any) {
+			spelled += l.(map[string]any)["token"].(string)
+			tokens++
+		}
+	}
+	bare := strings.NewReplacer(" ", "") // a segment's text has a space in front, its first token none
+	last := list[len(list)-1]
+	if end, _ := last["logprobs"].([]any); tokens == 0 || len(end) != tokens || bare.Replace(spelled) != bare.Replace(last["text"].(string)) {
+		t.Errorf("%d tokens of deltas, %d at the end; they spell %.60q, the text is %.60q", tokens, len(end), spelled, last["text"])
+	}
 	if got := answer("/v1/speech-to-text", file, "model_id=scribe_v1"); !strings.Contains(got, `"words":[`) {
 		t.Errorf("the vendor's shape: %s", got)
 	}

@@ -229,7 +229,7 @@ func TestSpeakersOfWhisper(t *testing.T) {
 func TestSpeakersRefused(t *testing.T) {
 	s := listeners(t)
 	file := tone(t)
-	short := dataURL(file)
+	short, mute := dataURL(file), dataURL(piece(t, make([]byte, 44+5*32000), 0, 5))
 	const diarized = "response_format=diarized_json"
 	for _, tt := range []struct {
 		name, path string
@@ -247,6 +247,7 @@ func TestSpeakersRefused(t *testing.T) {
 		{"bounds", transcribe, []string{"model=ear", diarized, "min_speakers=4", "max_speakers=3"}, 400, "min_speakers"},
 		{"a name without voice", transcribe, []string{"model=ear", diarized, "known_speaker_names[]=a"}, 400, "known_speaker_references"},
 		{"a short voice", transcribe, []string{"model=ear", diarized, "known_speaker_names[]=a", "known_speaker_references[]=" + short}, 400, "known_speaker_references"},
+		{"a silent voice", transcribe, []string{"model=ear", diarized, "known_speaker_names[]=a", "known_speaker_references[]=" + mute}, 400, "it is silent"},
 		{"no data URL", transcribe, []string{"model=ear", diarized, "known_speaker_names[]=a", "known_speaker_references[]=x"}, 400, "known_speaker_references"},
 		{"no sound", transcribe, []string{"model=ear", diarized, "known_speaker_names[]=a", "known_speaker_references[]=data:audio/wav;base64,AAAA"}, 400, "known_speaker_references"},
 		{"granularities", transcribe, []string{"model=ear", diarized, "timestamp_granularities[]=word"}, 400, "timestamp_granularities"},

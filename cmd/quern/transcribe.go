@@ -100,10 +100,11 @@ func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 			return err
 		}
 	}
-	if o.count != 0 && !o.speakers {
+	counted := cmd.Flags().Changed("num-speakers")
+	if counted && !o.speakers {
 		return usageError{errors.New("--num-speakers needs --speakers")}
 	}
-	if o.count < 0 || o.count > mostSpeakers {
+	if counted && (o.count < 1 || o.count > mostSpeakers) {
 		return usageError{fmt.Errorf("--num-speakers must be between 1 and %d, got %d", mostSpeakers, o.count)}
 	}
 	if len(o.known) > 0 && !o.speakers {

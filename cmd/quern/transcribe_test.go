@@ -133,6 +133,7 @@ func TestTranscribeSpeakers(t *testing.T) {
 		{"one network", []string{"--speakers", "--segmentation", segmentation}, 2, nil, []string{"embedding"}},
 		{"changed about", []string{"--speakers", "--segmentation", embedding, "--embedding", segmentation}, 2, nil, []string{"--segmentation", "pyannote"}},
 		{"a number alone", append([]string{"--num-speakers", "2"}, networks...), 2, nil, []string{"--num-speakers needs --speakers"}},
+		{"none", append([]string{"--speakers", "--num-speakers", "0"}, networks...), 2, nil, []string{"between 1 and 32, got 0"}},
 		{"too many", append([]string{"--speakers", "--num-speakers", "40"}, networks...), 2, nil, []string{"between 1 and 32"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

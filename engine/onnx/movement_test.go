@@ -129,3 +129,51 @@ func TestTopKLong(t *testing.T) {
 		}
 	}
 }
+
+// A transposed tensor is what its elements say, however many rows are turned at a time.
+func TestTransposeLarge(t *testing.T) {
+	for _, shape := range [][]int{{17, 9}, {8, 16}, {3, 25, 7}, {2, 3, 19, 12}} {
+		x := counted(shape...)
+		strides := make([]int, len(shape))
+		for d, n := len(shape)-1, 1; d >= 0; d-- {
+			strides[d] = n
+			n *= shape[d]
+		}
+		for _, perm := range permutations(len(shape)) {
+			at := []int{0} // where elements come from
+			var to []int64
+			for _, p := range perm {
+				to = append(to, int64(p))
+				var next []int
+				for _, a := range at {
+					for i := range shape[p] {
+						next = append(next, a+i*strides[p])
+					}
+				}
+				at = next
+			}
+			got, err := runNode(t, node("Transpose", "a", "y", listAttr("perm", to...)), run.Options{}, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range doubles(t, got) {
+				if int(v) != at[i] {
+					t.Fatalf("%d by %d: element %d is %v, want %d", shape, perm, i, v, at[i])
+				}
+			}
+		}
+	}
+}
+
+// permutations lists those of 0 to n-1.
+func permutations(n int) (list [][]int) {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	for _, p := range permutations(n - 1) {
+		for i := range n {
+			list = append(list, slices.Insert(slices.Clone(p), i, n-1))
+		}
+	}
+	return list
+}

@@ -105,10 +105,10 @@ func (t *Transcript) SegmentObjects() []SegmentObject {
 	return out
 }
 
-// Logprobs are the tokens of all segments.
-func (t *Transcript) Logprobs() []HeardLogprob {
+// Logprobs are the tokens of segments.
+func Logprobs(list ...engine.Segment) []HeardLogprob {
 	out := []HeardLogprob{}
-	for _, s := range t.Segments {
+	for _, s := range list {
 		for _, l := range s.Logprobs {
 			out = append(out, HeardLogprob{strings.ToValidUTF8(string(l.Bytes), "\ufffd"), float64(l.Logprob), Ints(l.Bytes)})
 		}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"quern/engine/asr/audio"
 	"quern/engine/asr/speakers"
 	"quern/engine/onnx"
 )
@@ -270,7 +271,9 @@ func (l *Listener) Finish(ctx context.Context) (*speakers.Result, error) {
 		var labels []string
 		var known [][]float32
 		for _, v := range l.o.Known {
-			x, err := m.embedding.voice(ctx, v.Sound)
+			sound := slices.Clone(v.Sound)
+			audio.Clean(sound)
+			x, err := m.embedding.voice(ctx, sound)
 			if err != nil {
 				return nil, err
 			}

@@ -174,11 +174,15 @@ func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Tra
 		Usage    transcript.DurationUsage   `json:"usage"`
 		Warnings []string                   `json:"warnings,omitempty"`
 	}
-	p := plain{Text: t.Text, Usage: t.Usage(), Warnings: t.Warnings}
-	if r.Logprobs {
-		p.Logprobs = new(t.Logprobs())
+	return a.WriteJSON(c, 200, plain{t.Text, r.logprobs(t.Segments...), t.Usage(), t.Warnings})
+}
+
+// logprobs are the tokens of segments, where they were asked for.
+func (r *transcription) logprobs(list ...engine.Segment) *[]transcript.HeardLogprob {
+	if !r.Logprobs {
+		return nil
 	}
-	return a.WriteJSON(c, 200, p)
+	return new(transcript.Logprobs(list...))
 }
 
 // streamTranscription sends every segment as soon as it is final. The deltas
@@ -191,16 +195,18 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 		End   float64 `json:"end"`
 	}
 	type delta struct {
-		Type     string `json:"type"`
-		Delta    string `json:"delta"`
-		Segment  *place `json:"segment,omitempty"`
-		Speakers string `json:"speakers,omitempty"`
+		Type     string                     `json:"type"`
+		Delta    string                     `json:"delta"`
+		Logprobs *[]transcript.HeardLogprob `json:"logprobs,omitempty"`
+		Segment  *place                     `json:"segment,omitempty"`
+		Speakers string                     `json:"speakers,omitempty"`
 	}
 	type done struct {
 		Type     string                      `json:"type"`
 		Text     string                      `json:"text"`
 		Language string                      `json:"language"`
 		Duration float64                     `json:"duration"`
+		Logprobs *[]transcript.HeardLogprob  `json:"logprobs,omitempty"`
 		Segments *[]transcript.SegmentObject `json:"segments,omitempty"`
 		Words    *[]transcript.WordObject    `json:"words,omitempty"`
 		Warnings []string                    `json:"warnings,omitempty"`
@@ -229,7 +235,7 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 				text = strings.TrimLeft(text, " ")
 				first = false
 			}
-			return send(delta{Type: "transcript.text.delta", Delta: text, Segment: &place{seg.ID, transcript.Round(seg.Start), transcript.Round(seg.End)}})
+			return send(delta{Type: "transcript.text.delta", Delta: text, Logprobs: r.logprobs(seg), Segment: &place{seg.ID, transcript.Round(seg.Start), transcript.Round(seg.End)}})
 		})
 		if err != nil {
 			return err
@@ -244,7 +250,7 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 				}
 			}
 		}
-		end := done{"transcript.text.done", t.Text, engine.LanguageName(t.Info.Language), transcript.Round(t.Info.Duration), nil, nil, t.Warnings}
+		end := done{"transcript.text.done", t.Text, engine.LanguageName(t.Info.Language), transcript.Round(t.Info.Duration), r.logprobs(t.Segments...), nil, nil, t.Warnings}
 		if r.segments {
 			end.Segments = new(t.SegmentObjects())
 		}

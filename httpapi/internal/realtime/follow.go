@@ -103,7 +103,7 @@ func (s *session) attend(ctx context.Context, f *following, d engine.Detector) (
 		if u.Text != "" {
 			e := event{Type: "conversation.item.input_audio_transcription.delta", ItemID: f.it.id, Content: &zero, Delta: u.Text}
 			if h.logprobs {
-				e.Logprobs = transcript.New([]engine.Segment{u.Segment}, engine.TranscribeInfo{}, nil).Logprobs()
+				e.Logprobs = transcript.Logprobs(u.Segment)
 			}
 			events = append(events, e)
 			if segment.Text == "" {

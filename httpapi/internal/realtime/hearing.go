@@ -287,7 +287,7 @@ func (s *session) hear(it *item, h *hearing, tell bool, sound []float32) (t *tra
 		}
 		e := event{Type: "conversation.item.input_audio_transcription.delta", ItemID: it.id, Content: &zero, Delta: text}
 		if h.logprobs {
-			e.Logprobs = transcript.New([]engine.Segment{seg}, engine.TranscribeInfo{}, nil).Logprobs()
+			e.Logprobs = transcript.Logprobs(seg)
 		}
 		return s.main(s.ctx, func() { s.emit(e) })
 	})
@@ -327,7 +327,7 @@ func (s *session) written(it *item, cfg *config, t *transcript.Transcript, err e
 	if tell {
 		e := event{Type: "conversation.item.input_audio_transcription.completed", ItemID: it.id, Content: &zero, Transcript: &p.text, Usage: t.Usage()}
 		if cfg.ear.logprobs {
-			e.Logprobs = t.Logprobs()
+			e.Logprobs = transcript.Logprobs(t.Segments...)
 		}
 		s.emit(e)
 	}

@@ -133,6 +133,10 @@ func lay[T any](c *Call, g *Grid, dst, src []T, base int) {
 	if len(dst) == 0 {
 		return
 	}
+	if last := len(g.shape) - 1; last > 0 && g.steps[0][last] != 1 && g.steps[0][last-1] == 1 {
+		turn(c, g, dst, src, base)
+		return
+	}
 	g.Rows(c, func(at, n int, from, step []int) {
 		row, i, by := dst[at:at+n], base+from[0], step[0]
 		if by == 1 {
@@ -144,6 +148,52 @@ func lay[T any](c *Call, g *Grid, dst, src []T, base int) {
 			i += by
 		}
 	})
+}
+
+// band is how many rows of a transposed matrix are written side by side: what is read of a
+// line of the other is written at once, and the rows, whose starts may be a page apart, stay in
+// a first-level cache.
+const band = 8
+
+// turn is lay of matrices that are transposed: elements of a row are apart, those of a column
+// are neighbours.
+func turn[T any](c *Call, g *Grid, dst, src []T, base int) {
+	last := len(g.shape) - 1
+	outer, h, w := g.shape[:last-1], g.shape[last-1], g.shape[last]
+	steps, by := g.steps[0], g.steps[0][last]
+	bands := (h + band - 1) / band
+	c.ByRows(tensor.Count(outer)*bands, band*w, func(from, to int) {
+		for b := from; b < to; b++ {
+			matrix, r := b/bands, b%bands*band
+			i := base + r
+			for d, rest := len(outer)-1, matrix; d >= 0; d-- {
+				i += rest % outer[d] * steps[d]
+				rest /= outer[d]
+			}
+			turnBand(dst[(matrix*h+r)*w:][:min(band, h-r)*w], src, w, i, by)
+		}
+	})
+}
+
+// turnBand writes rows of w elements, of which src has those of a column side by side: the first
+// from i on, the next by elements further on.
+func turnBand[T any](dst, src []T, w, i, by int) {
+	n := len(dst) / w
+	if n < band {
+		for k := range w {
+			for j, v := range src[i+k*by:][:n] {
+				dst[j*w+k] = v
+			}
+		}
+		return
+	}
+	r0, r1, r2, r3 := dst[:w], dst[w:][:w], dst[2*w:][:w], dst[3*w:][:w]
+	r4, r5, r6, r7 := dst[4*w:][:w], dst[5*w:][:w], dst[6*w:][:w], dst[7*w:][:w]
+	for k := range r0 {
+		s := (*[band]T)(src[i+k*by:])
+		r0[k], r1[k], r2[k], r3[k] = s[0], s[1], s[2], s[3]
+		r4[k], r5[k], r6[k], r7[k] = s[4], s[5], s[6], s[7]
+	}
 }
 
 // Permuted is a transposed x, read as having another shape before.
