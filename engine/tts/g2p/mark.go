@@ -23,7 +23,7 @@ var signs = map[rune]string{
 	'°': "degrees", '$': "dollars", '£': "pounds", '€': "euros", '¥': "yen", '₹': "rupees", '¢': "cents", '\\': "backslash", '^': "caret",
 	'²': "squared", '³': "cubed", '∠': "angle", '∆': "delta", '∑': "sum of", '∏': "product of", '∫': "integral of", '∂': "partial", '∇': "del", '∝': "is proportional to", '∴': "therefore", '∵': "because",
 	'∈': "in", '∉': "not in", '⊂': "is a subset of", '⊆': "is a subset of", '∪': "union", '∩': "intersection", '∅': "the empty set", '∀': "for all", '∃': "there exists", '¬': "not", '∧': "and", '∨': "or", '⇒': "implies", '⇔': "if and only if", '≡': "is identical to",
-	'≪': "much less than", '≫': "much greater than", '∥': "is parallel to", '⊥': "is perpendicular to", '⋅': "times", '∓': "minus or plus", '∛': "cube root of", '≅': "is congruent to", '∼': "is similar to", '♭': "flat", '♯': "sharp", '♮': "natural",
+	'≪': "much less than", '≫': "much greater than", '∥': "is parallel to", '⊥': "is perpendicular to", '⋅': "times", '∓': "minus or plus", '∛': "cube root of", '≅': "is congruent to", '∼': "is similar to", '♭': "flat", '♯': "sharp", '♮': "natural", '♩': "quarter note", '♪': "eighth note",
 	'№': "number", '℠': "service mark", '✓': "check mark", '✔': "check mark", '✗': "cross mark", '✘': "cross mark", '★': "star", '℅': "care of", '↔': "to and from", '←': "from", '↑': "up", '↓': "down",
 	'½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
 }
@@ -67,7 +67,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		punct("…", len(head)-len(strings.TrimLeft(head, ".")))
 	case strings.HasPrefix(rest, "--"):
 		punct("—", 2)
-	case (r == '-' || r == '–') && (s.toDate(rest[n:]) || eras[s.lastWord()] && unicode.IsDigit(firstRune(strings.TrimPrefix(rest[n:], " ")))):
+	case (r == '-' || r == '–') && (s.toDate(rest[n:]) || eras[s.lastWord()] && eraAhead().MatchString(rest[n:])):
 		s.say("to", n)
 	case r == '-' && spaced && (unicode.IsSpace(next) || next == 0):
 		punct("—", 1)
@@ -146,6 +146,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 			if head := serialAhead().FindString(rest[n:]); head != "" && (strings.Contains(head, "-") || numberedThings[s.lastWord()] || head[1:2] < "A") {
 				word = "number" // order #A-1234
 			}
+		case unicode.IsDigit(before): // 4471#, of a telephone
+			word = map[Accent]string{US: "pound", British: "hash"}[s.accent]
 		case joins(before):
 			word = "sharp"
 		}
@@ -289,6 +291,9 @@ var (
 	hours = set("noon midnight")
 	eras  = set("bc bce ad ce")
 )
+
+// eraAhead is the end of a span of years: 450 BC–30 AD.
+var eraAhead = lazy(`^ ?(?:\d|(?:AD|CE|A\.D\.) \d)`)
 
 // digitsOnly reports whether no letter stands behind the digits s begins with.
 func digitsOnly(s string) bool {

@@ -30,6 +30,7 @@ var units = map[string][2]string{
 	"MPa": {"megapascal", "megapascals"}, "GPa": {"gigapascal", "gigapascals"}, "mbar": {"millibar", "millibars"}, "atm": {"atmosphere", "atmospheres"}, "MJ": {"megajoule", "megajoules"}, "eV": {"electron volt", "electron volts"}, "keV": {"kiloelectron volt", "kiloelectron volts"}, "MeV": {"megaelectron volt", "megaelectron volts"}, "GeV": {"gigaelectron volt", "gigaelectron volts"},
 	"mW": {"milliwatt", "milliwatts"}, "TW": {"terawatt", "terawatts"}, "MWh": {"megawatt hour", "megawatt hours"}, "GWh": {"gigawatt hour", "gigawatt hours"}, "TWh": {"terawatt hour", "terawatt hours"}, "Ah": {"amp hour", "amp hours"}, "µV": {"microvolt", "microvolts"}, "µA": {"microamp", "microamps"}, "µF": {"microfarad", "microfarads"}, "nF": {"nanofarad", "nanofarads"}, "pF": {"picofarad", "picofarads"},
 	"THz": {"terahertz", "terahertz"}, "Mhz": {"megahertz", "megahertz"}, "Ghz": {"gigahertz", "gigahertz"}, "Sv": {"sievert", "sieverts"}, "mSv": {"millisievert", "millisieverts"}, "lm": {"lumen", "lumens"}, "lx": {"lux", "lux"}, "hp": {"horsepower", "horsepower"}, "ppb": {"part per billion", "parts per billion"}, "BTU": {"B T U", "B T U s"}, "IU": {"I U", "I U"}, "inHg": {"inch of mercury", "inches of mercury"},
+	"d": {"day", "days"}, "y": {"year", "years"}, "ov": {"over", "overs"},
 	"pts": {"point", "points"}, "pp": {"percentage point", "percentage points"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
 	"k": {"thousand", "thousand"}, "pct": {"percent", "percent"}, "fl. oz": {"fluid ounce", "fluid ounces"}, "mIU": {"milli I U", "milli I U"}, "mEq": {"milliequivalent", "milliequivalents"}, "Mly": {"million light years", "million light years"}, "Mpc": {"megaparsec", "megaparsecs"}, "kpc": {"kiloparsec", "kiloparsecs"}, "ppt": {"percentage point", "percentage points"}, "µM": {"micromolar", "micromolar"}, "mM": {"millimolar", "millimolar"}, "nM": {"nanomolar", "nanomolar"}, "acre-ft": {"acre foot", "acre feet"}, "bn": {"billion", "billion"},
 }
@@ -114,6 +115,10 @@ var measures = []pattern{
 	// 12st 4lb
 	{re(`(\d{1,2})\s?st\.?\s(\d{1,2})\s?lbs?`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{"stone"}, cardinal(m[2], s.accent), []string{one(m[2], "pound", "pounds")})
+	}},
+	// 2×4s of timber
+	{re(`(\d{1,2})\s?[x×]\s?(\d{1,2})s`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"by"}, plural(cardinal(m[2], s.accent)))
 	}},
 	// 4x400m
 	{re(`(\d{1,2})\s?[x×]\s?(\d{2,4})\s?m`), func(m []string, s *scanner) []string {
@@ -260,6 +265,9 @@ func (s *scanner) unitAfter(single bool) []string {
 
 var degrees = map[string]string{"C": "Celsius", "F": "Fahrenheit", "K": "Kelvin", "℃": "Celsius", "℉": "Fahrenheit", "N": "north", "S": "south", "E": "east", "W": "west"}
 
+// aged is what stands behind y of years.
+var aged = lazy(`^(?:$|[.,;)]|\s(?:old|ago)\b)`)
+
 // measure says a number with its unit. Groups: sign, number, what stands between,
 // square or cubic, unit, power, per, power of per, stop.
 func measure(m []string, s *scanner) []string {
@@ -274,7 +282,10 @@ func measure(m []string, s *scanner) []string {
 	bare := shape+power+slash == ""
 	// A letter on its own is a unit only right behind its number ("5 A grades"), but
 	// for those no sentence goes on with.
-	if bare && len(unit) == 1 && spaced && !strings.Contains("mghslLVW", unit) && !(unit == "A" && preps[following(s.text[end:])]) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
+	if unit == "d" && !(s.lastWord() == "for" || gap == "" && atoi(n) > 3 && !strings.Contains(n, ".")) || unit == "y" && !(spaced && !s.equated() && aged().MatchString(s.text[end:])) {
+		return nil
+	}
+	if bare && len(unit) == 1 && spaced && unit != "d" && unit != "y" && !strings.Contains("mghslLVW", unit) && !(unit == "A" && preps[following(s.text[end:])]) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
 		return nil
 	}
 	if unit == "A" && gap == "" && unicode.IsUpper(firstRune(strings.TrimPrefix(after, " "))) {
