@@ -14,7 +14,7 @@ var arithmetic = []pattern{
 	// 50/50, an 80/20 rule, 20/20 vision; 6/8 time
 	{re(`(\d{1,2})([-–/])(\d{1,2})`), func(m []string, s *scanner) []string {
 		a, b := atoi(m[1]), atoi(m[3])
-		pair := a == b && a > 10 || m[2] == "/" && (a+b == 100 && a%5 == 0 || metered[s.nextWord()] && b&(b-1) == 0)
+		pair := a == b && a > 10 || m[2] == "/" && a == b && (a == 4 || a == 2) && (s.lastWord() == "in" || s.lastWord() == "at") || m[2] == "/" && (a+b == 100 && a%5 == 0 || metered[s.nextWord()] && b&(b-1) == 0)
 		switch {
 		case m[1][0] == '0' || m[3][0] == '0':
 			return nil
@@ -67,6 +67,9 @@ var arithmetic = []pattern{
 		}
 		if d := m[3]; m[1] == "" && (d == "32" || d == "64") && atoi(m[2]) > 1 && atoi(m[2]) < atoi(d) && inches[s.nextWord()] {
 			return join(cardinal(m[2], s.accent), plural(ordinal(cardinal(d, s.accent)))) // 3/32 of an inch
+		}
+		if m[1] == "" && (s.lastWord() == "apgar" || s.lastWord() == "apgars") {
+			return join(cardinal(m[2], s.accent), []string{"and"}, cardinal(m[3], s.accent))
 		}
 		if m[1] == "" && countable[s.lastWord()] && atoi(m[2]) <= atoi(m[3]) {
 			return join(cardinal(m[2], s.accent), []string{"of"}, cardinal(m[3], s.accent)) // step 3/7

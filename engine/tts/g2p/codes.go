@@ -8,7 +8,7 @@ import (
 // Strings of digits that are no quantities: telephone numbers, ISBNs, addresses
 // of machines, versions, serial numbers.
 var codes = []pattern{
-	hardware, internet, account, traced,
+	hardware, internet, account, traced, oven,
 	// +44 20 7946 0958, +1 (555) 123-4567
 	{re(`\+(\d{1,3})((?:[ .-]?\(?\d{1,5}\)?){1,6})`), func(m []string, s *scanner) []string {
 		if n := len(digitsOf(m[0])); n < 7 || n > 15 {

@@ -58,7 +58,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 	}
 	switch {
-	case r == '.' && spaced && unicode.IsLetter(next):
+	case r == '.' && (spaced || before == '/') && unicode.IsLetter(next):
 		s.say("dot", n) // .NET
 	case r == '.' && s.member(rest[n:]):
 		s.say("dot", n)
@@ -88,6 +88,9 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say("prime", n)
 	case r == '|' && joins(before) && joins(next) && s.wordBack(2) == "of" && s.wordBack(3) == "p":
 		s.say("given", n) // P(A|B)
+	case r == '/' && s.afterPower() && unitAhead(rest[n:]) != "":
+		u := unitAhead(rest[n:])
+		s.say("per "+units[u][0], n+len(u)) // ×10³/µL
 	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && unitAhead(rest[n:]) != "":
 		u := unitAhead(rest[n:])
 		s.say("per "+units[u][0], n+len(u))
@@ -211,7 +214,7 @@ var shellPath = lazy(`^\$[A-Z_][A-Z0-9_]+(?:[/:]{1,2}\$?[A-Za-z0-9_-][A-Za-z0-9_
 // equated reports whether an equation is read: x = b/2a.
 func (s *scanner) equated() bool {
 	for k := 1; k <= 8; k++ {
-		if s.wordBack(k) == "equals" {
+		if w := s.wordBack(k); w == "equals" || w == "equal" {
 			return true
 		}
 	}
@@ -246,6 +249,12 @@ func (s *scanner) member(rest string) bool {
 var bracketed = lazy(`^<[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,63}>`)
 
 var tagAhead = lazy(`^<([a-z]{2,12})>(` + "`" + `| (?:tags?|elements?)\b)`)
+
+// afterPower reports whether a power was read last.
+func (s *scanner) afterPower() bool {
+	t := s.lastSource()
+	return t != "" && (raised[firstRune(t)] != 0 || t[0] == '^')
+}
 
 // tagName is the name of a tag that is spoken of and marks nothing: `<div>`, <div> tags.
 func tagName(rest string, before rune) string {

@@ -66,7 +66,7 @@ var currencyCodes = func() string {
 const (
 	dollars = `(?:US|AU?|CA?|NZ|HK|SG?|R|MX|NT)\$`
 	amount  = `\d+\.\d{4,}|\d{1,3}(?:[ \x{a0}\x{202f}]\d{3})+,\d{1,2}|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?|\.\d+`
-	scale   = `(?:[ -]?(thousand|million|billion|trillion)\b|\s?(k|K|M|B|T|bn|m|mn|mm|tn)\b)?`
+	scale   = `(?:[ -]?(thousand|million|billion|trillion)\b|\s?(k|K|M|B|T|bn|m|mn|mm|MM|tn|Mrd|Mio)\b)?`
 )
 
 var money = []pattern{
@@ -148,7 +148,7 @@ func plainAmount(sign, s string) string {
 	return whole + "." + frac
 }
 
-var magnitudes = map[string]string{"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "mm": "million",
+var magnitudes = map[string]string{"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "mm": "million", "MM": "million", "Mio": "million", "Mrd": "billion",
 	"B": "billion", "bn": "billion", "T": "trillion", "tn": "trillion"}
 
 func magnitude(s string) string {
@@ -158,7 +158,7 @@ func magnitude(s string) string {
 	return s
 }
 
-var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min|oz|bbl|ton|tonne|seat|head|share|bag|box|kWh|MWh|GB|TB|item|piece|student|child|adult|guest|room|ticket|[a-z]{4,9})\b`)
+var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min|oz|bbl|ton|tonne|seat|head|share|sh|bag|box|kWh|MWh|GB|TB|item|piece|student|child|adult|guest|room|ticket|[a-z]{4,9})\b`)
 
 // moneyWords says an amount, 1.50 as one euro and fifty cents, and what it is paid for.
 func moneyWords(c currency, amount, mag string, s *scanner) []string {

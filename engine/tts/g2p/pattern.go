@@ -62,7 +62,7 @@ var numbers = slices.Concat(calendar, codes, money, measures, arithmetic, []patt
 })
 
 // street4 is the name of a street behind the number of a house.
-var street4 = lazy(`^ (?:[NSEW]\.? |[NS][EW] )?(?:[A-Z0-9][A-Za-z0-9]+ ){1,3}(?:St|Ave|Rd|Blvd|Dr|Ln|Ct|Pl|Pkwy|Hwy|Way|Street|Avenue|Road|Drive|Lane|Boulevard|Court|Place|Parkway)\b`)
+var street4 = lazy(`^ (?:[NSEW]\.? |[NS]\.?[EW]\.? )?(?:[A-Z0-9][A-Za-z0-9]+ ){1,3}(?:St|Ave|Rd|Blvd|Dr|Ln|Ct|Pl|Pkwy|Hwy|Way|Street|Avenue|Road|Drive|Lane|Boulevard|Court|Place|Parkway)\b`)
 
 // released reports whether the name of a program stands before, and a comparison between: npm >= 9.10.
 func (s *scanner) released() bool {
@@ -79,7 +79,7 @@ var compared = set("greater less than or equal to equals")
 var releases = set(`version release python go java node php ruby ubuntu rust swift kotlin django rails kubernetes postgres postgresql js npm numpy pandas torch pytorch tensorflow macos android ios firefox chrome safari gcc clang cmake linux kernel`)
 
 // named are patterns that begin with a letter.
-var named = slices.Concat([]pattern{applied}, namedCodes, namedDates, namedMoney, []pattern{
+var named = slices.Concat([]pattern{applied}, notation, namedCodes, namedDates, namedMoney, []pattern{
 	{re(`([A-Z]{1,3})&([A-Z]{1,3})`), func(m []string, s *scanner) []string { return []string{"!" + m[1], "and", "!" + m[2]} }},
 })
 
