@@ -68,6 +68,9 @@ var arithmetic = []pattern{
 		if d := m[3]; m[1] == "" && (d == "32" || d == "64") && atoi(m[2]) > 1 && atoi(m[2]) < atoi(d) && inches[s.nextWord()] {
 			return join(cardinal(m[2], s.accent), plural(ordinal(cardinal(d, s.accent)))) // 3/32 of an inch
 		}
+		if m[1] == "" && s.lastWord() == "flat" {
+			return join(cardinal(m[2], s.accent), cardinal(m[3], s.accent)) // of Scottish houses
+		}
 		if m[1] == "" && (s.lastWord() == "apgar" || s.lastWord() == "apgars") {
 			return join(cardinal(m[2], s.accent), []string{"and"}, cardinal(m[3], s.accent))
 		}

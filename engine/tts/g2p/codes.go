@@ -132,6 +132,10 @@ var codes = []pattern{
 		out[last] = strings.TrimSuffix(out[last], "e") + m[2]
 		return out
 	}},
+	// .304/.390/.646
+	{re(`\.(\d{3})/\.(\d{3})/\.(\d{3})`), func(m []string, s *scanner) []string {
+		return join(inPairs(m[1], s.accent), []string{","}, inPairs(m[2], s.accent), []string{","}, inPairs(m[3], s.accent))
+	}},
 	// batting .312
 	{re(`\.(\d{3})`), func(m []string, s *scanner) []string {
 		if !batted[s.lastWord()] && !averages[s.nextWord()] {
@@ -172,6 +176,8 @@ var codes = []pattern{
 			return inPairs(m[0], s.accent) // the 747's nose
 		case len(m[0]) == 4 && (w == "year" || w == "years"):
 			return year(m[0], s.accent)
+		case (len(m[0]) == 3 || len(m[0]) == 4) && s.lettersBefore() && units[s.nextWord()][0] == "" && !quantityAhead().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]):
+			return inPairs(m[0], s.accent) // CS 101
 		case emergencies[m[0]] && (emergencyWords[s.nextWord()] || alarms[w]), w == "ending" && len(m[0]) >= 3:
 			return digits(m[0])
 		case (w == "star" || w == "pound") && keyed[s.wordBack(2)]:
@@ -270,8 +276,13 @@ var (
 		}
 		return out
 	}}
-	dotted = pattern{re(`(?:[vV])?(\d+(?:\.\d+){2,})`), func(m []string, s *scanner) []string {
+	dotted = pattern{re(`(?:[vV])?(\d+(?:\.\d+){2,})(-\d+)?`), func(m []string, s *scanner) []string {
 		out := between(m[1], "point", s.accent)
+		if rest := s.text[s.matchEnd:]; m[2] != "" && strings.HasPrefix(rest, ".") && isDigit(after2(rest)) {
+			s.matchEnd -= len(m[2]) // a range
+		} else if m[2] != "" {
+			out = join(out, cardinal(m[2][1:], s.accent))
+		}
 		if m[0][0] == 'v' || m[0][0] == 'V' {
 			out = join([]string{"version"}, out)
 		}

@@ -84,7 +84,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say("over", n)
 	case r == '/' && unicode.IsDigit(before) && variables[next] && !joins(firstRune(rest[n+utf8.RuneLen(next):])):
 		s.say("over", n) // 1/x
-	case (r == '\'' || r == '′' || r == '’') && variables[before] && !joins(runeBefore(s.text[:s.i-1])) && sumBehind().MatchString(rest[n:min(len(rest), 12)]):
+	case (r == '\'' || r == '′' || r == '’') && variables[before] && s.lastSource() != "'n" && !joins(runeBefore(s.text[:s.i-1])) && sumBehind().MatchString(rest[n:min(len(rest), 12)]):
 		s.say("prime", n)
 	case r == '|' && joins(before) && joins(next) && s.wordBack(2) == "of" && s.wordBack(3) == "p":
 		s.say("given", n) // P(A|B)
@@ -180,8 +180,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.i += strings.IndexByte(rest, '>') + 1
 	case r == '!' && next == '[': // a picture
 		s.i += n
-	case r == '§' && next == '§':
-		s.say("sections", 2*n)
+	case (r == '§' || r == '¶') && next == r:
+		s.say(signs[r]+"s", 2*n)
 	case (r == '²' || r == '³' || raised[r] != 0) && !joins(before) && isotope().MatchString(rest[:min(len(rest), 24)]):
 		k := strings.IndexFunc(rest, func(r rune) bool { return raised[r] == 0 })
 		number := strings.Map(func(r rune) rune { return raised[r] }, rest[:k])

@@ -121,6 +121,9 @@ var namedMoney = []pattern{
 	}},
 	{re(`((?:` + dollars + `|Rs\.|kr\.?|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		sign := strings.TrimRight(m[1], " \u00a0\u202f")
+		if sign == "INR" && len(m[2]) > 0 && atoi(m[2][:1]) < 10 && len(strings.SplitN(m[2], ".", 2)[0]) == 1 {
+			return nil // of blood
+		}
 		return moneyWords(currencies[sign], plainAmount(sign, m[2]), m[3]+m[4], s)
 	}},
 }

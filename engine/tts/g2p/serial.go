@@ -38,6 +38,16 @@ func ion(formula, charge, sign string, s *scanner) []string {
 	return append(out, sign)
 }
 
+// quantityAhead is what stands behind a number that is no name.
+var quantityAhead = lazy(`^(?:[/%–:-]|\.\d| ?[µ°$€£])`)
+
+// lettersBefore reports whether two to four capitals stand before, which are no unit: CS 101.
+func (s *scanner) lettersBefore() bool {
+	w := s.lastSource()
+	_, unit := units[w]
+	return len(w) > 1 && len(w) < 5 && !unit && !s.capitals && strings.Trim(w, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && !pairs[w]
+}
+
 // hyphened reports whether a name and a hyphen stand right before: Blink-182, SR-71.
 func (s *scanner) hyphened() bool {
 	n := len(s.out)

@@ -30,7 +30,7 @@ var units = map[string][2]string{
 	"MPa": {"megapascal", "megapascals"}, "GPa": {"gigapascal", "gigapascals"}, "mbar": {"millibar", "millibars"}, "atm": {"atmosphere", "atmospheres"}, "MJ": {"megajoule", "megajoules"}, "eV": {"electron volt", "electron volts"}, "keV": {"kiloelectron volt", "kiloelectron volts"}, "MeV": {"megaelectron volt", "megaelectron volts"}, "GeV": {"gigaelectron volt", "gigaelectron volts"},
 	"mW": {"milliwatt", "milliwatts"}, "TW": {"terawatt", "terawatts"}, "MWh": {"megawatt hour", "megawatt hours"}, "GWh": {"gigawatt hour", "gigawatt hours"}, "TWh": {"terawatt hour", "terawatt hours"}, "Ah": {"amp hour", "amp hours"}, "µV": {"microvolt", "microvolts"}, "µA": {"microamp", "microamps"}, "µF": {"microfarad", "microfarads"}, "nF": {"nanofarad", "nanofarads"}, "pF": {"picofarad", "picofarads"},
 	"THz": {"terahertz", "terahertz"}, "Mhz": {"megahertz", "megahertz"}, "Ghz": {"gigahertz", "gigahertz"}, "Sv": {"sievert", "sieverts"}, "mSv": {"millisievert", "millisieverts"}, "lm": {"lumen", "lumens"}, "lx": {"lux", "lux"}, "hp": {"horsepower", "horsepower"}, "ppb": {"part per billion", "parts per billion"}, "BTU": {"B T U", "B T U s"}, "IU": {"I U", "I U"}, "inHg": {"inch of mercury", "inches of mercury"},
-	"d": {"day", "days"}, "y": {"year", "years"}, "ov": {"over", "overs"},
+	"d": {"day", "days"}, "y": {"year", "years"}, "ov": {"overs", "overs"},
 	"pts": {"point", "points"}, "pp": {"percentage point", "percentage points"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
 	"k": {"thousand", "thousand"}, "pct": {"percent", "percent"}, "fl. oz": {"fluid ounce", "fluid ounces"}, "mIU": {"milli I U", "milli I U"}, "mEq": {"milliequivalent", "milliequivalents"}, "Mly": {"million light years", "million light years"}, "Mpc": {"megaparsec", "megaparsecs"}, "kpc": {"kiloparsec", "kiloparsecs"}, "ppt": {"percentage point", "percentage points"}, "µM": {"micromolar", "micromolar"}, "mM": {"millimolar", "millimolar"}, "nM": {"nanomolar", "nanomolar"}, "acre-ft": {"acre foot", "acre feet"}, "bn": {"billion", "billion"},
 }
@@ -52,6 +52,9 @@ var oven = pattern{re(`(\d{2,3}(?:\.\d)?)\s?([CF])`), func(m []string, s *scanne
 	}
 	return join(decimal(m[1], s.accent), []string{"degrees"}, strings.Fields(degrees[m[2]]))
 }}
+
+// patient are words behind the age of a man in notes.
+var patient = set("w with presents presented presenting here c who")
 
 // heated are words before a temperature, otherScale what it is by another.
 var (
@@ -79,7 +82,7 @@ var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` 
 
 var measures = []pattern{
 	// 2s/10s of bonds
-	{re(`(\d{1,2})s/(\d{1,2})s`), func(m []string, s *scanner) []string {
+	{re(`(\d{1,2})s/?(\d{1,2})s`), func(m []string, s *scanner) []string {
 		return join(plural(cardinal(m[1], s.accent)), plural(cardinal(m[2], s.accent)))
 	}},
 	// a 1-in-5 chance, which is no inch
@@ -195,6 +198,9 @@ var measures = []pattern{
 	{re(`(` + numeral + `|\d+,\d{1,2})M`), func(m []string, s *scanner) []string {
 		if next := s.nextWord(); m[1] == "3" && next != "" && !pluralNoun(next) && !preps[next] && next != "people" && next != "more" {
 			return nil // 3M Company, 3M tape
+		}
+		if s.lastWord() == "a" && patient[s.nextWord()] && len(m[1]) == 2 {
+			return nil // a 65M with chest pain
 		}
 		return append(decimal(plainAmount("", m[1]), s.accent), "million")
 	}},
@@ -316,6 +322,8 @@ func (s *scanner) cooking() bool {
 
 var cooked = set("bake roast simmer boil cook fry grill steam marinate chill soak braise saute knead")
 
+var perAgain = lazy(`^/([A-Za-z]{1,3})\b`)
+
 // aged is what stands behind y of years.
 var aged = lazy(`^(?:$|[.,;)]|\s(?:old|ago)\b)`)
 
@@ -412,6 +420,10 @@ func measure(m []string, s *scanner) []string {
 			name += " squared"
 		case "³":
 			name += " cubed"
+		}
+		if again := perAgain().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]); again != nil && units[again[1]][0] != "" {
+			name += " per " + units[again[1]][0] // km/s/Mpc
+			s.matchEnd += len(again[0])
 		}
 	} else if power2 != "" {
 		return nil

@@ -115,7 +115,7 @@ func wordLen(s string) int {
 	return k
 }
 
-var folds = strings.NewReplacer("’", "'", "ʼ", "'", "‐", "-", "‑", "-", "ß", "ss", "æ", "ae", "Æ", "Ae", "ø", "o", "Ø", "O", "ł", "l", "Ł", "L", "đ", "d", "þ", "th", "ð", "th", "œ", "oe", "ı", "i", "ħ", "h", "Ħ", "H")
+var folds = strings.NewReplacer("’", "'", "ʼ", "'", "‐", "-", "‑", "-", "ß", "ss", "æ", "ae", "Æ", "Ae", "ø", "o", "Ø", "O", "ł", "l", "Ł", "L", "đ", "d", "Đ", "D", "þ", "th", "ð", "th", "œ", "oe", "ı", "i", "ħ", "h", "Ħ", "H")
 
 // fold writes a word with the letters a to z.
 func fold(w string) string {
