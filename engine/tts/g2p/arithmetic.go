@@ -14,7 +14,7 @@ var arithmetic = []pattern{
 	// 50/50, an 80/20 rule, 20/20 vision; 6/8 time
 	{re(`(\d{1,2})([-–/])(\d{1,2})`), func(m []string, s *scanner) []string {
 		a, b := atoi(m[1]), atoi(m[3])
-		pair := a == b && a > 10 || m[2] == "/" && (a+b == 100 && a%5 == 0 || metered[s.nextWord()] && b&(b-1) == 0)
+		pair := a == b && a > 10 || m[2] == "/" && a == b && (a == 4 || a == 2) && (s.lastWord() == "in" || s.lastWord() == "at") || m[2] == "/" && (a+b == 100 && a%5 == 0 || metered[s.nextWord()] && b&(b-1) == 0)
 		switch {
 		case m[1][0] == '0' || m[3][0] == '0':
 			return nil
@@ -62,8 +62,17 @@ var arithmetic = []pattern{
 		return join(decimal(m[1], s.accent), []string{"out", "of"}, decimal(m[2], s.accent), s.unitAfter(false))
 	}},
 	{re(`(?:(\d{1,3})\s)?(\d{1,3})[/⁄](\d{1,3})`), func(m []string, s *scanner) []string {
+		if m[1] == "" && atoi(m[3]) <= 10 && overs().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) {
+			return join(cardinal(m[2], s.accent), []string{"for"}, cardinal(m[3], s.accent)) // 287/6 (48.2 ov)
+		}
 		if d := m[3]; m[1] == "" && (d == "32" || d == "64") && atoi(m[2]) > 1 && atoi(m[2]) < atoi(d) && inches[s.nextWord()] {
 			return join(cardinal(m[2], s.accent), plural(ordinal(cardinal(d, s.accent)))) // 3/32 of an inch
+		}
+		if m[1] == "" && s.lastWord() == "flat" {
+			return join(cardinal(m[2], s.accent), cardinal(m[3], s.accent)) // of Scottish houses
+		}
+		if m[1] == "" && (s.lastWord() == "apgar" || s.lastWord() == "apgars") {
+			return join(cardinal(m[2], s.accent), []string{"and"}, cardinal(m[3], s.accent))
 		}
 		if m[1] == "" && countable[s.lastWord()] && atoi(m[2]) <= atoi(m[3]) {
 			return join(cardinal(m[2], s.accent), []string{"of"}, cardinal(m[3], s.accent)) // step 3/7
@@ -118,6 +127,9 @@ var arithmetic = []pattern{
 		return join(minus(m[1]), decimal(m[2], s.accent), strings.Fields("times ten to the power of"), minus(strings.Trim(m[3], "+")), cardinal(m[4], s.accent))
 	}},
 }
+
+// overs stand behind the runs and wickets of cricket.
+var overs = lazy(`^ (?:\(\d{1,3}(?:\.\d)? ov|in \d{1,3}(?:\.\d)? overs|dec\b|declared)`)
 
 // rated reports whether n/of is what someone gave or got, and no fraction: of ten, if it is no
 // part of something or of a sum, of other round numbers, behind a word that says so.
@@ -178,7 +190,7 @@ var angle = lazy(`^[²³]? ?\(?(?:\d+(?:\.\d+)? ?°|\d*(?:[xytθαβφωπ]|pi)\
 var inches = set("of in inch inches")
 
 // metered are words before which 6/8 is a bar of music.
-var metered = set("time meter metre signature")
+var metered = set("time meter metre signature jig waltz reel march beat groove rhythm feel")
 
 // scripture are books whose chapters and verses stand before and behind a colon.
 var scripture = set(`genesis exodus leviticus deuteronomy joshua judges ruth samuel kings chronicles ezra nehemiah job psalm psalms proverbs ecclesiastes isaiah jeremiah ezekiel daniel hosea joel amos micah zechariah malachi matthew mark luke john acts romans corinthians galatians ephesians philippians colossians
@@ -299,7 +311,7 @@ func (s *scanner) operator(number bool) {
 		if last := s.lastSource(); o.sign == " / " && len(last) > 1 && digitsOf(last) == "" {
 			continue // 10 a.m. PST / 1 p.m. EST
 		}
-		if !ok || after == "" || !number && (o.sign[0] != ' ' || o.say == "to") {
+		if !ok || after == "" || !number && (o.sign[0] != ' ' || o.say == "to" || o.sign == " x " && digitsOf(s.lastSource()) == "") {
 			continue
 		}
 		if r := firstRune(after); !o.number || r >= '0' && r <= '9' || strings.ContainsRune("$£€¥π√½⅓⅔¼¾⅛", r) {

@@ -94,10 +94,16 @@ var calendar = []pattern{
 	}},
 	// 3:05 pm, 15:30, 1:02:03
 	{re(`(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?:\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?))?`), sayTime},
+	// 6:30a–7p
+	{re(`(\d{1,2})(?::([0-5]\d))?([ap])[-–](\d{1,2})(?::([0-5]\d))?([ap])`), func(m []string, s *scanner) []string {
+		return join(halfDayTime(m[1], m[2], m[3]), []string{"to"}, halfDayTime(m[4], m[5], m[6]))
+	}},
+	{re(`(\d{1,2}):([0-5]\d)([ap])`), func(m []string, s *scanner) []string { return halfDayTime(m[1], m[2], m[3]) }},
 	// 6.45 a.m.; at 9.30, in Britain
 	{re(`(\d{1,2})\.([0-5]\d)()\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?)`), sayTime},
 	{re(`([1-9]|1\d|2[0-3])\.([0-5]\d)()()`), func(m []string, s *scanner) []string {
-		if s.accent != British || s.lastWord() != "at" || quantified[s.nextWord()] {
+		train := s.lastWord() == "the" && departing[s.nextWord()] // the 17.42 from Leeds
+		if !train && (s.accent != British || s.lastWord() != "at" || quantified[s.nextWord()]) {
 			return nil
 		}
 		return sayTime(m, s)
@@ -135,7 +141,7 @@ var calendar = []pattern{
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
 		common := atoi(m[1]) < atoi(m[2]) && atoi(m[2]) <= 12
-		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && !(s.lastWord() == "of" && s.wordBack(2) == "week") && (common || !s.dueBy()) {
+		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && !(s.lastWord() == "of" && s.wordBack(2) == "week") && (common || !s.dueBy()) && (common || !strings.HasSuffix(s.lastWord(), "ed") || s.nextWord() != "") {
 			return nil
 		}
 		return dayOf(m[1], m[2], "", s.accent)
@@ -198,7 +204,8 @@ var calendar = []pattern{
 var (
 	dateWords   = set("on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
 	lasting     = set("after within every took takes take taking last lasts lasted than about under over timeout delay interval waited wait waits sleep equals for another")
-	clockWords  = set("at by until till before after around from to since")
+	departing   = set("arrives departs leaves train service bus from to arriving departing leaving")
+	clockWords  = set("at by until till before after around from to since dep arr departs arrives departing arriving departure arrival")
 	beforeYears = set(`of class since in from to and the by before after until spring summer fall autumn winter late early back circa
 		january february march april may june july august september october november december`)
 )
@@ -251,6 +258,17 @@ var namedDates = []pattern{
 	// Mon/Wed/Fri
 	{re(`(` + dayNames + `)[-–/](` + dayNames + `)[-–/](` + dayNames + `)`), func(m []string, s *scanner) []string {
 		return []string{fullName(m[1], weekdays), fullName(m[2], weekdays), fullName(m[3], weekdays)}
+	}},
+	{re(`(` + dayNames + `)/(` + dayNames + `)`), func(m []string, s *scanner) []string {
+		return []string{fullName(m[1], weekdays), fullName(m[2], weekdays)}
+	}},
+	// M–F
+	{re(`M[-–](F|Th|Sa|Su)`), func(m []string, s *scanner) []string {
+		after := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+4)], " ,:")
+		if after != "" && !isDigit(after[0]) {
+			return nil
+		}
+		return []string{"Monday", "to", map[string]string{"F": "Friday", "Th": "Thursday", "Sa": "Saturday", "Su": "Sunday"}[m[1]]}
 	}},
 	// S02E05
 	{re(`S(\d{1,2})\s?E(\d{1,3})`), func(m []string, s *scanner) []string {
@@ -360,6 +378,15 @@ func clock(hour, minute string) []string {
 	return append(out, below(min, false)...)
 }
 
+// halfDayTime says 6:30a.
+func halfDayTime(hour, minute, half string) []string {
+	out := below(atoi(hour), false)
+	if atoi(minute) > 0 {
+		out = append(out, shortYear(minute, US)...)
+	}
+	return append(out, strings.ToUpper(half), "M")
+}
+
 // halfDay is the rest of a range whose end says which half of the day both are in.
 var halfDay = lazy(`^\s?[-–]\s?\d{1,2}(?::\d\d)?\s?[AaPp]\.?[Mm]`)
 
@@ -385,7 +412,7 @@ func (s *scanner) dated() bool {
 var thousands = lazy(`^,\d{3}`)
 
 // proportions are words before which 5:10 is no time.
-var proportions = set("ratio odds scale aspect proportion proportions dilution")
+var proportions = set("reverse split slope mixture mix gear leverage ratio odds scale aspect proportion proportions dilution")
 
 func sayTime(m []string, s *scanner) []string {
 	h, minute := atoi(m[1]), atoi(m[2])

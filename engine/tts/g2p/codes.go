@@ -8,7 +8,7 @@ import (
 // Strings of digits that are no quantities: telephone numbers, ISBNs, addresses
 // of machines, versions, serial numbers.
 var codes = []pattern{
-	hardware, internet, account, traced,
+	hardware, internet, account, traced, oven,
 	// +44 20 7946 0958, +1 (555) 123-4567
 	{re(`\+(\d{1,3})((?:[ .-]?\(?\d{1,5}\)?){1,6})`), func(m []string, s *scanner) []string {
 		if n := len(digitsOf(m[0])); n < 7 || n > 15 {
@@ -91,6 +91,17 @@ var codes = []pattern{
 	{re(`(40[13])\(([bk])\)`), func(m []string, s *scanner) []string {
 		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
 	}},
+	// 118-2203917
+	{re(`(\d{2,8})-(\d{5,10})`), func(m []string, s *scanner) []string {
+		if s.lastWord() != "number" && len(m[2]) < len(m[1])+3 && atoi(m[1]) < atoi(m[2]) {
+			return nil
+		}
+		return groupsOf(m[0])
+	}},
+	// 1300 655 506, in Australia
+	{re(`(1[38])00 (\d{3}) (\d{3})`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], US), []string{"hundred", ","}, groupsOf(m[2]+" "+m[3]))
+	}},
 	// #2024-117, Boeing 737-800
 	{re(`(\d{2,4})-(\d{1,4})`), func(m []string, s *scanner) []string {
 		if w := s.lastWord(); w != "number" && w != "boeing" && w != "airbus" && w != "mcdonnell" && w != "embraer" {
@@ -121,6 +132,10 @@ var codes = []pattern{
 		out[last] = strings.TrimSuffix(out[last], "e") + m[2]
 		return out
 	}},
+	// .304/.390/.646
+	{re(`\.(\d{3})/\.(\d{3})/\.(\d{3})`), func(m []string, s *scanner) []string {
+		return join(inPairs(m[1], s.accent), []string{","}, inPairs(m[2], s.accent), []string{","}, inPairs(m[3], s.accent))
+	}},
 	// batting .312
 	{re(`\.(\d{3})`), func(m []string, s *scanner) []string {
 		if !batted[s.lastWord()] && !averages[s.nextWord()] {
@@ -147,6 +162,8 @@ var codes = []pattern{
 			return inPairs(m[0], s.accent) // :8080
 		case w == "code" && len(m[0]) == 3 && coding[s.wordBack(2)], (w == "a" || w == "an") && answers[m[0]] && (s.nextWord() == "" || answered[s.nextWord()]):
 			return inPairs(m[0], s.accent)
+		case answers[m[0]] && (replies[w] || faults[s.nextWord()] || (w == "or" || w == "and") && answers[s.sourceBack(2)]):
+			return inPairs(m[0], s.accent) // returns 404 or 503
 		case len(m[0]) == 5 && states[strings.ToUpper(strings.ReplaceAll(s.lastSource(), ".", ""))] != "" && strings.Contains(s.lastSource(), "."):
 			return digits(m[0]) // N.Y. 10012
 		case len(m[0]) == 3 && m[0][1:] == "11" && (w == "or" || w == "and") && s.wordBack(2) == "one" && s.wordBack(3) == "one":
@@ -159,6 +176,8 @@ var codes = []pattern{
 			return inPairs(m[0], s.accent) // the 747's nose
 		case len(m[0]) == 4 && (w == "year" || w == "years"):
 			return year(m[0], s.accent)
+		case (len(m[0]) == 3 || len(m[0]) == 4) && s.lettersBefore() && units[s.nextWord()][0] == "" && !quantityAhead().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]):
+			return inPairs(m[0], s.accent) // CS 101
 		case emergencies[m[0]] && (emergencyWords[s.nextWord()] || alarms[w]), w == "ending" && len(m[0]) >= 3:
 			return digits(m[0])
 		case (w == "star" || w == "pound") && keyed[s.wordBack(2)]:
@@ -257,8 +276,13 @@ var (
 		}
 		return out
 	}}
-	dotted = pattern{re(`(?:[vV])?(\d+(?:\.\d+){2,})`), func(m []string, s *scanner) []string {
+	dotted = pattern{re(`(?:[vV])?(\d+(?:\.\d+){2,})(-\d+)?`), func(m []string, s *scanner) []string {
 		out := between(m[1], "point", s.accent)
+		if rest := s.text[s.matchEnd:]; m[2] != "" && strings.HasPrefix(rest, ".") && isDigit(after2(rest)) {
+			s.matchEnd -= len(m[2]) // a range
+		} else if m[2] != "" {
+			out = join(out, cardinal(m[2][1:], s.accent))
+		}
 		if m[0][0] == 'v' || m[0][0] == 'V' {
 			out = join([]string{"version"}, out)
 		}
@@ -349,6 +373,13 @@ var namedCodes = []pattern{
 		}
 		return out
 	}},
+	// B♭ as it is typed: a Bb clarinet
+	{re(`([A-G])b`), func(m []string, s *scanner) []string {
+		if !keys[s.nextWord()] {
+			return nil
+		}
+		return []string{"!" + m[1], "flat"}
+	}},
 	{re(`TL;DR`), func(m []string, s *scanner) []string { return []string{"!TLDR"} }},
 	// NaCl, Fe2O3, Ca(OH)2
 	{re(element + `{2,8}`), func(m []string, s *scanner) []string {
@@ -370,121 +401,4 @@ var namedCodes = []pattern{
 	}},
 	// CO2, H₂SO₄, A1B2C3, MP3, FY2024
 	{re(`[A-Z]{1,4}[0-9₀-₉][0-9A-Z₀-₉]{0,15}|[A-Z][a-z]?[₀-₉][0-9A-Za-z₀-₉]{0,15}`), func(m []string, s *scanner) []string { return serial(m[0], s.accent) }},
-}
-
-// after2 is the second byte of s.
-func after2(s string) byte {
-	if len(s) < 2 {
-		return 0
-	}
-	return s[1]
-}
-
-var extension = lazy(`^,?\s?x\.?\s?(\d{1,6})`)
-
-// extended adds the extension behind a telephone number: x23.
-func (s *scanner) extended(number []string) []string {
-	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)]
-	m := extension().FindStringSubmatch(rest)
-	if m == nil || joins(firstRune(rest[len(m[0]):])) {
-		return number
-	}
-	s.matchEnd += len(m[0])
-	return join(number, []string{",", "extension"}, digits(m[1]))
-}
-
-// labelled reports whether a word stands before whose numbers have letters: Route 9W.
-func (s *scanner) labelled() bool { return lettered[s.lastWord()] }
-
-// ion says a formula with its charge.
-func ion(formula, charge, sign string, s *scanner) []string {
-	out := serial(formula, s.accent)
-	for _, r := range charge {
-		out = append(out, value(r))
-	}
-	return append(out, sign)
-}
-
-// hyphened reports whether a name and a hyphen stand right before: Blink-182, SR-71.
-func (s *scanner) hyphened() bool {
-	n := len(s.out)
-	return n > 0 && s.i > 1 && s.text[s.i-1] == '-' && s.out[n-1].Kind == Word && s.out[n-1].End == s.i-1 && unicode.IsUpper(firstRune(s.text[s.out[n-1].Start:]))
-}
-
-// An element of a formula, or a group in parentheses, and how many there are.
-const (
-	symbol  = `(?:A[glru]|B[aer]?|C[adlorsu]?|F[er]?|H[eg]?|I|K|L[aiu]|M[gn]|N[aeip]?|O|P[btu]?|R[abn]|S[cein]?|T[eil]|U|V|W|X[e]|Y|Z[nr])[0-9₀-₉]{0,3}`
-	element = `(?:` + symbol + `|\((?:` + symbol + `){1,6}\)[0-9₀-₉]{1,2})`
-)
-
-// notFormulas are words whose letters are symbols of elements all the same.
-var notFormulas = set("HeLa NaN LaTe CoCo CoCa CaBi LiSa BaCk")
-
-// spelledNumbers are words whose numbers are read digit by digit, pairedNumbers
-// those whose numbers of three or four digits are read in pairs.
-var (
-	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial`)
-	emergencies    = set("911 999 112 988")
-	alarms         = set("call calls called calling dial dialed dialing phone phoned ring text")
-	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
-	pairedNumbers  = set(`office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus cessna piper peugeot lexus levi's room suite route highway interstate bus apartment gate http error status rtx gtx`)
-	labels         = set("table figure exhibit form schedule exercise problem example listing equation plate diagram")
-	coding         = set("exit status error return response result http fault")
-	answers        = set("400 401 403 404 405 408 409 410 418 422 429 500 501 502 503 504")
-	answered       = set("error errors page response from status for on when and or instead back in at to")
-	coded          = set("plate plates vin code sku confirmation voucher coupon serial registration")
-	ordinalEnds    = map[string]bool{"ST": true, "ND": true, "RD": true, "TH": true}
-	lettered       = set("item section exhibit schedule note table figure part appendix class rule form group title grade chapter article level zone block route unit apartment suite gate row seat exit room flat bay platform terminal bus track highway door aisle pier stand")
-	batted         = set("batting batted hit hits hitting slugging slugged")
-	averages       = set("hitter hitters record average team percentage season")
-	secrets        = set("code otp passcode iban pin id")
-	grades         = set(`average grade student students`)
-)
-
-// inPairs says up to four digits as houses and flights are: three seventy, one oh
-// one, fifteen forty nine.
-func inPairs(s string, accent Accent) []string {
-	n := atoi(s)
-	switch {
-	case len(s) == 3 && n%100 != 0 && s[0] != '0':
-		return append([]string{ones[n/100]}, shortYear(s[1:], accent)...)
-	case len(s) == 4 && n%100 < 10 && n%100 > 0 && s[0] != '0':
-		return append(below(n/100, false), shortYear(s[2:], accent)...)
-	case len(s) == 4 && n%1000 != 0 && s[0] != '0':
-		return year(s, accent)
-	}
-	return cardinal(s, accent)
-}
-
-// lifted is s with digits in place of those below the line.
-func lifted(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '₀' && r <= '₉' {
-			return r - '₀' + '0'
-		}
-		return r
-	}, s)
-}
-
-// serial says runs of capitals as letters and runs of digits as numbers.
-func serial(s string, accent Accent) []string {
-	s = lifted(s)
-	var out []string
-	for i := 0; i < len(s); {
-		digit := s[i] <= '9'
-		j := i
-		for j < len(s) && (s[j] <= '9') == digit {
-			j++
-		}
-		switch run := s[i:j]; {
-		case !digit:
-			out = append(out, "!"+strings.ToUpper(run))
-		case len(run) > 4:
-			out = append(out, digits(run)...)
-		default:
-			out = append(out, inPairs(run, accent)...)
-		}
-		i = j
-	}
-	return out
 }

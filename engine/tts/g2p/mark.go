@@ -23,7 +23,7 @@ var signs = map[rune]string{
 	'°': "degrees", '$': "dollars", '£': "pounds", '€': "euros", '¥': "yen", '₹': "rupees", '¢': "cents", '\\': "backslash", '^': "caret",
 	'²': "squared", '³': "cubed", '∠': "angle", '∆': "delta", '∑': "sum of", '∏': "product of", '∫': "integral of", '∂': "partial", '∇': "del", '∝': "is proportional to", '∴': "therefore", '∵': "because",
 	'∈': "in", '∉': "not in", '⊂': "is a subset of", '⊆': "is a subset of", '∪': "union", '∩': "intersection", '∅': "the empty set", '∀': "for all", '∃': "there exists", '¬': "not", '∧': "and", '∨': "or", '⇒': "implies", '⇔': "if and only if", '≡': "is identical to",
-	'≪': "much less than", '≫': "much greater than", '∥': "is parallel to", '⊥': "is perpendicular to", '⋅': "times", '∓': "minus or plus", '∛': "cube root of", '≅': "is congruent to", '∼': "is similar to", '♭': "flat", '♯': "sharp", '♮': "natural",
+	'≪': "much less than", '≫': "much greater than", '∥': "is parallel to", '⊥': "is perpendicular to", '⋅': "times", '∓': "minus or plus", '∛': "cube root of", '≅': "is congruent to", '∼': "is similar to", '♭': "flat", '♯': "sharp", '♮': "natural", '♩': "quarter note", '♪': "eighth note",
 	'№': "number", '℠': "service mark", '✓': "check mark", '✔': "check mark", '✗': "cross mark", '✘': "cross mark", '★': "star", '℅': "care of", '↔': "to and from", '←': "from", '↑': "up", '↓': "down",
 	'½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
 }
@@ -58,7 +58,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 	}
 	switch {
-	case r == '.' && spaced && unicode.IsLetter(next):
+	case r == '.' && (spaced || before == '/') && unicode.IsLetter(next):
 		s.say("dot", n) // .NET
 	case r == '.' && s.member(rest[n:]):
 		s.say("dot", n)
@@ -67,7 +67,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		punct("…", len(head)-len(strings.TrimLeft(head, ".")))
 	case strings.HasPrefix(rest, "--"):
 		punct("—", 2)
-	case (r == '-' || r == '–') && (s.toDate(rest[n:]) || eras[s.lastWord()] && unicode.IsDigit(firstRune(strings.TrimPrefix(rest[n:], " ")))):
+	case (r == '-' || r == '–') && (s.toDate(rest[n:]) || eras[s.lastWord()] && eraAhead().MatchString(rest[n:])):
 		s.say("to", n)
 	case r == '-' && spaced && (unicode.IsSpace(next) || next == 0):
 		punct("—", 1)
@@ -84,10 +84,13 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say("over", n)
 	case r == '/' && unicode.IsDigit(before) && variables[next] && !joins(firstRune(rest[n+utf8.RuneLen(next):])):
 		s.say("over", n) // 1/x
-	case (r == '\'' || r == '′' || r == '’') && variables[before] && !joins(runeBefore(s.text[:s.i-1])) && sumBehind().MatchString(rest[n:min(len(rest), 12)]):
+	case (r == '\'' || r == '′' || r == '’') && variables[before] && s.lastSource() != "'n" && !joins(runeBefore(s.text[:s.i-1])) && sumBehind().MatchString(rest[n:min(len(rest), 12)]):
 		s.say("prime", n)
 	case r == '|' && joins(before) && joins(next) && s.wordBack(2) == "of" && s.wordBack(3) == "p":
 		s.say("given", n) // P(A|B)
+	case r == '/' && s.afterPower() && unitAhead(rest[n:]) != "":
+		u := unitAhead(rest[n:])
+		s.say("per "+units[u][0], n+len(u)) // ×10³/µL
 	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && unitAhead(rest[n:]) != "":
 		u := unitAhead(rest[n:])
 		s.say("per "+units[u][0], n+len(u))
@@ -146,6 +149,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 			if head := serialAhead().FindString(rest[n:]); head != "" && (strings.Contains(head, "-") || numberedThings[s.lastWord()] || head[1:2] < "A") {
 				word = "number" // order #A-1234
 			}
+		case unicode.IsDigit(before): // 4471#, of a telephone
+			word = map[Accent]string{US: "pound", British: "hash"}[s.accent]
 		case joins(before):
 			word = "sharp"
 		}
@@ -175,8 +180,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.i += strings.IndexByte(rest, '>') + 1
 	case r == '!' && next == '[': // a picture
 		s.i += n
-	case r == '§' && next == '§':
-		s.say("sections", 2*n)
+	case (r == '§' || r == '¶') && next == r:
+		s.say(signs[r]+"s", 2*n)
 	case (r == '²' || r == '³' || raised[r] != 0) && !joins(before) && isotope().MatchString(rest[:min(len(rest), 24)]):
 		k := strings.IndexFunc(rest, func(r rune) bool { return raised[r] == 0 })
 		number := strings.Map(func(r rune) rune { return raised[r] }, rest[:k])
@@ -209,7 +214,7 @@ var shellPath = lazy(`^\$[A-Z_][A-Z0-9_]+(?:[/:]{1,2}\$?[A-Za-z0-9_-][A-Za-z0-9_
 // equated reports whether an equation is read: x = b/2a.
 func (s *scanner) equated() bool {
 	for k := 1; k <= 8; k++ {
-		if s.wordBack(k) == "equals" {
+		if w := s.wordBack(k); w == "equals" || w == "equal" {
 			return true
 		}
 	}
@@ -244,6 +249,12 @@ func (s *scanner) member(rest string) bool {
 var bracketed = lazy(`^<[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,63}>`)
 
 var tagAhead = lazy(`^<([a-z]{2,12})>(` + "`" + `| (?:tags?|elements?)\b)`)
+
+// afterPower reports whether a power was read last.
+func (s *scanner) afterPower() bool {
+	t := s.lastSource()
+	return t != "" && (raised[firstRune(t)] != 0 || t[0] == '^')
+}
 
 // tagName is the name of a tag that is spoken of and marks nothing: `<div>`, <div> tags.
 func tagName(rest string, before rune) string {
@@ -289,6 +300,9 @@ var (
 	hours = set("noon midnight")
 	eras  = set("bc bce ad ce")
 )
+
+// eraAhead is the end of a span of years: 450 BC–30 AD.
+var eraAhead = lazy(`^ ?(?:\d|(?:AD|CE|A\.D\.) \d)`)
 
 // digitsOnly reports whether no letter stands behind the digits s begins with.
 func digitsOnly(s string) bool {

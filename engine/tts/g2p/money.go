@@ -41,6 +41,7 @@ var currencies = map[string]currency{
 	"₡": {"colon", "colones", "centimo", "centimos"}, "₲": {"guarani", "guaranis", "", ""}, "₵": {"cedi", "cedis", "pesewa", "pesewas"}, "₸": {"tenge", "tenge", "", ""}, "₼": {"manat", "manats", "", ""}, "₾": {"lari", "lari", "tetri", "tetri"},
 	"THB": {"baht", "baht", "satang", "satang"}, "ILS": {"shekel", "shekels", "agora", "agorot"}, "AED": {"dirham", "dirhams", "fils", "fils"}, "SAR": {"riyal", "riyals", "halala", "halalas"},
 	"IDR": {"rupiah", "rupiah", "sen", "sen"}, "VND": {"dong", "dong", "hao", "hao"}, "EGP": {"Egyptian pound", "Egyptian pounds", "piastre", "piastres"}, "CZK": {"Czech koruna", "Czech korunas", "haler", "halers"}, "HUF": {"forint", "forints", "", ""},
+	"kr": {"krone", "kroner", "öre", "öre"}, "kr.": {"krone", "kroner", "öre", "öre"}, "zł": {"zloty", "zlotys", "grosz", "groszy"}, "Kč": {"Czech koruna", "Czech korunas", "haler", "halers"},
 	"NGN": {"naira", "naira", "kobo", "kobo"}, "UAH": {"hryvnia", "hryvnias", "kopek", "kopeks"}, "TWD": {"Taiwan dollar", "Taiwan dollars", "cent", "cents"},
 	"ZAR": {"rand", "rand", "cent", "cents"}, "BTC": {"bitcoin", "bitcoin", "", ""},
 }
@@ -54,7 +55,7 @@ const (
 var currencyCodes = func() string {
 	var codes []string
 	for c := range currencies {
-		if len(c) == 3 && c[2] != '$' && c[2] != '.' && c[0] < 0x80 {
+		if len(c) == 3 && strings.Trim(c, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 			codes = append(codes, c)
 		}
 	}
@@ -65,7 +66,7 @@ var currencyCodes = func() string {
 const (
 	dollars = `(?:US|AU?|CA?|NZ|HK|SG?|R|MX|NT)\$`
 	amount  = `\d+\.\d{4,}|\d{1,3}(?:[ \x{a0}\x{202f}]\d{3})+,\d{1,2}|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?|\.\d+`
-	scale   = `(?:[ -]?(thousand|million|billion|trillion)\b|\s?(k|K|M|B|T|bn|m|mn|mm|tn)\b)?`
+	scale   = `(?:[ -]?(thousand|million|billion|trillion)\b|\s?(k|K|M|B|T|bn|m|mn|mm|MM|tn|Mrd|Mio)\b)?`
 )
 
 var money = []pattern{
@@ -88,7 +89,7 @@ var money = []pattern{
 		return join(minus(m[1]+m[3]), moneyWords(currencies[m[2]], plainAmount(m[2], m[4]), m[5]+m[6], s))
 	}},
 	// 20 €, 5 USD, 50p
-	{re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|(?:` + currencyCodes + `)\b)`), func(m []string, s *scanner) []string {
+	{re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|zł|Kč|(?:` + currencyCodes + `)\b)`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), moneyWords(currencies[m[5]], plainAmount(m[5], m[2]), m[3]+m[4], s))
 	}},
 	{re(`(\d{1,3})p`), func(m []string, s *scanner) []string {
@@ -118,8 +119,11 @@ var namedMoney = []pattern{
 		}
 		return s.paidFor(append(out, strings.Fields(c[1])...))
 	}},
-	{re(`((?:` + dollars + `|Rs\.|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+	{re(`((?:` + dollars + `|Rs\.|kr\.?|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		sign := strings.TrimRight(m[1], " \u00a0\u202f")
+		if sign == "INR" && len(m[2]) > 0 && atoi(m[2][:1]) < 10 && len(strings.SplitN(m[2], ".", 2)[0]) == 1 {
+			return nil // of blood
+		}
 		return moneyWords(currencies[sign], plainAmount(sign, m[2]), m[3]+m[4], s)
 	}},
 }
@@ -147,7 +151,7 @@ func plainAmount(sign, s string) string {
 	return whole + "." + frac
 }
 
-var magnitudes = map[string]string{"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "mm": "million",
+var magnitudes = map[string]string{"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "mm": "million", "MM": "million", "Mio": "million", "Mrd": "billion",
 	"B": "billion", "bn": "billion", "T": "trillion", "tn": "trillion"}
 
 func magnitude(s string) string {
@@ -157,7 +161,7 @@ func magnitude(s string) string {
 	return s
 }
 
-var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min|oz|bbl|ton|tonne|seat|head|share|bag|box|kWh|MWh|GB|TB|item|piece|student|child|adult|guest|room|ticket|[a-z]{4,9})\b`)
+var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min|oz|bbl|ton|tonne|seat|head|share|sh|bag|box|kWh|MWh|GB|TB|item|piece|student|child|adult|guest|room|ticket|[a-z]{4,9})\b`)
 
 // moneyWords says an amount, 1.50 as one euro and fifty cents, and what it is paid for.
 func moneyWords(c currency, amount, mag string, s *scanner) []string {

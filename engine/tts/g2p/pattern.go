@@ -53,7 +53,7 @@ var numbers = slices.Concat(calendar, codes, money, measures, arithmetic, []patt
 	}},
 	{re(yearly), func(m []string, s *scanner) []string { return year(m[0], s.accent) }},
 	{re(`(\d+)\.(\d+)`), func(m []string, s *scanner) []string {
-		if releases[s.lastWord()] {
+		if s.released() {
 			return between(m[0], "point", s.accent)
 		}
 		return nil
@@ -62,13 +62,24 @@ var numbers = slices.Concat(calendar, codes, money, measures, arithmetic, []patt
 })
 
 // street4 is the name of a street behind the number of a house.
-var street4 = lazy(`^ (?:[NSEW]\.? |[NS][EW] )?(?:[A-Z0-9][A-Za-z0-9]+ ){1,3}(?:St|Ave|Rd|Blvd|Dr|Ln|Ct|Pl|Pkwy|Hwy|Way|Street|Avenue|Road|Drive|Lane|Boulevard|Court|Place|Parkway)\b`)
+var street4 = lazy(`^ (?:[NSEW]\.? |[NS]\.?[EW]\.? )?(?:[A-Z0-9][A-Za-z0-9]+ ){1,3}(?:St|Ave|Rd|Blvd|Dr|Ln|Ct|Pl|Pkwy|Hwy|Way|Street|Avenue|Road|Drive|Lane|Boulevard|Court|Place|Parkway)\b`)
+
+// released reports whether the name of a program stands before, and a comparison between: npm >= 9.10.
+func (s *scanner) released() bool {
+	k := 1
+	for k < 8 && compared[s.wordBack(k)] {
+		k++
+	}
+	return releases[s.wordBack(k)]
+}
+
+var compared = set("greater less than or equal to equals")
 
 // releases are words whose numbers are versions: 3.12 is three point twelve.
-var releases = set(`version release python go java node php ruby ubuntu rust swift kotlin django rails kubernetes postgres postgresql`)
+var releases = set(`version release python go java node php ruby ubuntu rust swift kotlin django rails kubernetes postgres postgresql js npm numpy pandas torch pytorch tensorflow macos android ios firefox chrome safari gcc clang cmake linux kernel`)
 
 // named are patterns that begin with a letter.
-var named = slices.Concat([]pattern{applied}, namedCodes, namedDates, namedMoney, []pattern{
+var named = slices.Concat([]pattern{applied}, notation, namedCodes, namedDates, namedMoney, []pattern{
 	{re(`([A-Z]{1,3})&([A-Z]{1,3})`), func(m []string, s *scanner) []string { return []string{"!" + m[1], "and", "!" + m[2]} }},
 })
 
@@ -131,14 +142,17 @@ func (s *scanner) nextWord() string {
 	return rest[:wordLen(rest)]
 }
 
-// lastSource is what the last item was read from, "" if that was no word.
-func (s *scanner) lastSource() string {
+// sourceBack is what the k-th item from the end was read from, "" if that was no word.
+func (s *scanner) sourceBack(k int) string {
 	n := len(s.out)
-	if n == 0 || s.out[n-1].Kind != Word {
+	if n < k || s.out[n-k].Kind != Word {
 		return ""
 	}
-	return s.text[s.out[n-1].Start:s.out[n-1].End]
+	return s.text[s.out[n-k].Start:s.out[n-k].End]
 }
+
+// lastSource is what the last item was read from, "" if that was no word.
+func (s *scanner) lastSource() string { return s.sourceBack(1) }
 
 // afterOrdinal reports whether a number such as 5th was read last.
 func (s *scanner) afterOrdinal() bool {

@@ -133,7 +133,7 @@ var royal = set("queen king emperor empress tsar czar pope prince saint")
 // verbsAfterI show that I is a pronoun: the part I liked.
 var verbsAfterI = set(`am was have had will would can could do did think know like liked want wanted need read wrote write love loved see saw said say ever just never always also really 'm 've 'd`)
 
-var numeralBehind = lazy(`^[-–]([IVXLCDM]{1,8})`)
+var numeralBehind = lazy(`^[-–]([IVXLCDM]{1,8}|[ivxlc]{1,8})`)
 
 // numeralsTo reads the second numeral of a range: chapters IV–VI.
 func (s *scanner) numeralsTo() {

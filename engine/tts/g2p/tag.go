@@ -145,7 +145,9 @@ func (p *speaker) tag(i int) string {
 		return "VBP"
 	case determiners[before2], adjectival(before):
 		return "NN" // a work permit, fresh produce
-	case p.proper(i) && ends:
+	case pluralNoun(before) && before2 == "" && (pluralNoun(p.next) && (p.follow == "" || preps[p.follow]) || len(p.next) > 4 && strings.HasSuffix(p.next, "er") && p.follow != "" && !beForms[p.follow]):
+		return "VBP" // trucks transport goods
+	case p.proper(i) && ends && (firstNames[before] || given[before] || monarchs[before] || thirds[before]):
 		return "VBD" // Mary read to them
 	}
 	return ""

@@ -30,16 +30,40 @@ var units = map[string][2]string{
 	"MPa": {"megapascal", "megapascals"}, "GPa": {"gigapascal", "gigapascals"}, "mbar": {"millibar", "millibars"}, "atm": {"atmosphere", "atmospheres"}, "MJ": {"megajoule", "megajoules"}, "eV": {"electron volt", "electron volts"}, "keV": {"kiloelectron volt", "kiloelectron volts"}, "MeV": {"megaelectron volt", "megaelectron volts"}, "GeV": {"gigaelectron volt", "gigaelectron volts"},
 	"mW": {"milliwatt", "milliwatts"}, "TW": {"terawatt", "terawatts"}, "MWh": {"megawatt hour", "megawatt hours"}, "GWh": {"gigawatt hour", "gigawatt hours"}, "TWh": {"terawatt hour", "terawatt hours"}, "Ah": {"amp hour", "amp hours"}, "µV": {"microvolt", "microvolts"}, "µA": {"microamp", "microamps"}, "µF": {"microfarad", "microfarads"}, "nF": {"nanofarad", "nanofarads"}, "pF": {"picofarad", "picofarads"},
 	"THz": {"terahertz", "terahertz"}, "Mhz": {"megahertz", "megahertz"}, "Ghz": {"gigahertz", "gigahertz"}, "Sv": {"sievert", "sieverts"}, "mSv": {"millisievert", "millisieverts"}, "lm": {"lumen", "lumens"}, "lx": {"lux", "lux"}, "hp": {"horsepower", "horsepower"}, "ppb": {"part per billion", "parts per billion"}, "BTU": {"B T U", "B T U s"}, "IU": {"I U", "I U"}, "inHg": {"inch of mercury", "inches of mercury"},
+	"d": {"day", "days"}, "y": {"year", "years"}, "ov": {"overs", "overs"},
 	"pts": {"point", "points"}, "pp": {"percentage point", "percentage points"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
 	"k": {"thousand", "thousand"}, "pct": {"percent", "percent"}, "fl. oz": {"fluid ounce", "fluid ounces"}, "mIU": {"milli I U", "milli I U"}, "mEq": {"milliequivalent", "milliequivalents"}, "Mly": {"million light years", "million light years"}, "Mpc": {"megaparsec", "megaparsecs"}, "kpc": {"kiloparsec", "kiloparsecs"}, "ppt": {"percentage point", "percentage points"}, "µM": {"micromolar", "micromolar"}, "mM": {"millimolar", "millimolar"}, "nM": {"nanomolar", "nanomolar"}, "acre-ft": {"acre foot", "acre feet"}, "bn": {"billion", "billion"},
 }
 
 // per are units after a slash: km/h.
 var per = map[string]string{"bbl": "barrel", "h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
-	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt"}
+	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "sh": "share", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt"}
 
 // races are words before which 10k is a distance.
 var races = set("run race walk runner runners")
+
+// strand is what stands behind the 5′ of one of DNA.
+var strand = lazy(`^(?:→|->|[- ](?:end|UTR|cap|strand|to))`)
+
+// oven is a temperature without its degrees: 425F.
+var oven = pattern{re(`(\d{2,3}(?:\.\d)?)\s?([CF])`), func(m []string, s *scanner) []string {
+	if atoi(m[1]) < 30 || s.labelled() || !heated[s.lastWord()] && !otherScale().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && !strings.HasSuffix(s.sourceBack(1), "C") && !strings.HasSuffix(s.sourceBack(1), "F") && !strings.Contains(m[1], ".") {
+		return nil
+	}
+	return join(decimal(m[1], s.accent), []string{"degrees"}, strings.Fields(degrees[m[2]]))
+}}
+
+// patient are words behind the age of a man in notes.
+var patient = set("w with presents presented presenting here c who")
+
+// heated are words before a temperature, otherScale what it is by another.
+var (
+	heated     = set("at to oven near about around of below above reach reached reaches hit")
+	otherScale = lazy(`^ ?/ ?\d{2,3}[CF]\b`)
+)
+
+// scored are words before which pt is a point.
+var scored = set("margin lead gain drop rise swing increase decrease decline font type text size loss win deficit shot game night")
 
 // poured are words before which pts. are pints.
 var poured = set("cream milk buttermilk water stock broth cider beer ale wine juice oil vinegar yogurt ice whole skim heavy double sour boiling cold warm berries strawberries blueberries raspberries cherry tomatoes oysters blood")
@@ -58,7 +82,7 @@ var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` 
 
 var measures = []pattern{
 	// 2s/10s of bonds
-	{re(`(\d{1,2})s/(\d{1,2})s`), func(m []string, s *scanner) []string {
+	{re(`(\d{1,2})s/?(\d{1,2})s`), func(m []string, s *scanner) []string {
 		return join(plural(cardinal(m[1], s.accent)), plural(cardinal(m[2], s.accent)))
 	}},
 	// a 1-in-5 chance, which is no inch
@@ -78,6 +102,13 @@ var measures = []pattern{
 	}},
 	{re(`([-−])?(` + numeral + `)\s?([℃℉])`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), decimal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
+	}},
+	// the 5′ end, 5′→3′
+	{re(`([35])['’′]`), func(m []string, s *scanner) []string {
+		if !strand().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && !strings.HasSuffix(s.sourceBack(2), "′") {
+			return nil
+		}
+		return append(cardinal(m[1], s.accent), "prime")
 	}},
 	// feet and inches: 5'10", 6' tall, a 12" ruler
 	{re(`(\d{1,2})['’′]\s?-?(\d{1,2}(?:\.\d+)?)([½¼¾⅛⅜⅝⅞]?)(?:["”″]|'')`), func(m []string, s *scanner) []string {
@@ -114,6 +145,10 @@ var measures = []pattern{
 	// 12st 4lb
 	{re(`(\d{1,2})\s?st\.?\s(\d{1,2})\s?lbs?`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{"stone"}, cardinal(m[2], s.accent), []string{one(m[2], "pound", "pounds")})
+	}},
+	// 2×4s of timber
+	{re(`(\d{1,2})\s?[x×]\s?(\d{1,2})s`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"by"}, plural(cardinal(m[2], s.accent)))
 	}},
 	// 4x400m
 	{re(`(\d{1,2})\s?[x×]\s?(\d{2,4})\s?m`), func(m []string, s *scanner) []string {
@@ -160,11 +195,14 @@ var measures = []pattern{
 		return join(minus(m[1]), decimal(m[2], s.accent), map[string][]string{"%": {"percent"}, "‰": {"per", "mille"}}[m[3]])
 	}},
 	// 3M users, 1.5M
-	{re(`(` + numeral + `)M`), func(m []string, s *scanner) []string {
+	{re(`(` + numeral + `|\d+,\d{1,2})M`), func(m []string, s *scanner) []string {
 		if next := s.nextWord(); m[1] == "3" && next != "" && !pluralNoun(next) && !preps[next] && next != "people" && next != "more" {
 			return nil // 3M Company, 3M tape
 		}
-		return append(decimal(m[1], s.accent), "million")
+		if s.lastWord() == "a" && patient[s.nextWord()] && len(m[1]) == 2 {
+			return nil // a 65M with chest pain
+		}
+		return append(decimal(plainAmount("", m[1]), s.accent), "million")
 	}},
 	// 300K likes, 1.5K; but a 10K run, a 4K screen
 	{re(`(` + numeral + `)K`), func(m []string, s *scanner) []string {
@@ -188,6 +226,18 @@ var measures = []pattern{
 	}},
 	{re(`(\d{1,3})d\s?(\d{1,2})h`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{one(m[1], "day", "days")}, cardinal(m[2], s.accent), []string{one(m[2], "hour", "hours")})
+	}},
+	// 18/min
+	{re(`(` + numeral + `)/(min|hr|day|week|wk|mo|month|yr|year|night|sec)`), func(m []string, s *scanner) []string {
+		name := m[2]
+		if full := per[name]; full != "" {
+			name = full
+		}
+		return append(decimal(m[1], s.accent), "per", name)
+	}},
+	// 38w4d
+	{re(`(\d{1,2})w\s?(\d)d`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{one(m[1], "week", "weeks")}, cardinal(m[2], s.accent), []string{one(m[2], "day", "days")})
 	}},
 	{re(quantity + `(\.)`), measure},
 	{re(quantity + `()`), measure},
@@ -260,6 +310,23 @@ func (s *scanner) unitAfter(single bool) []string {
 
 var degrees = map[string]string{"C": "Celsius", "F": "Fahrenheit", "K": "Kelvin", "℃": "Celsius", "℉": "Fahrenheit", "N": "north", "S": "south", "E": "east", "W": "west"}
 
+// cooking reports whether something is being cooked: bake 20-25m.
+func (s *scanner) cooking() bool {
+	for k := 1; k <= 16; k++ {
+		if cooked[s.wordBack(k)] {
+			return true
+		}
+	}
+	return false
+}
+
+var cooked = set("bake roast simmer boil cook fry grill steam marinate chill soak braise saute knead")
+
+var perAgain = lazy(`^/([A-Za-z]{1,3})\b`)
+
+// aged is what stands behind y of years.
+var aged = lazy(`^(?:$|[.,;)]|\s(?:old|ago)\b)`)
+
 // measure says a number with its unit. Groups: sign, number, what stands between,
 // square or cubic, unit, power, per, power of per, stop.
 func measure(m []string, s *scanner) []string {
@@ -274,14 +341,20 @@ func measure(m []string, s *scanner) []string {
 	bare := shape+power+slash == ""
 	// A letter on its own is a unit only right behind its number ("5 A grades"), but
 	// for those no sentence goes on with.
-	if bare && len(unit) == 1 && spaced && !strings.Contains("mghslLVW", unit) && !(unit == "A" && preps[following(s.text[end:])]) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
+	if unit == "d" && !(s.lastWord() == "for" || gap == "" && atoi(n) > 3 && !strings.Contains(n, ".")) || unit == "y" && !(spaced && !s.equated() && aged().MatchString(s.text[end:])) {
+		return nil
+	}
+	if bare && len(unit) == 1 && spaced && unit != "d" && unit != "y" && !strings.Contains("mghslLVW", unit) && !(unit == "A" && preps[following(s.text[end:])]) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
 		return nil
 	}
 	if unit == "A" && gap == "" && unicode.IsUpper(firstRune(strings.TrimPrefix(after, " "))) {
 		return nil // 31A High St.
 	}
-	if unit == "m" && bare && gap == "" && lasting[s.lastWord()] {
+	if unit == "m" && bare && gap == "" && (lasting[s.lastWord()] || s.cooking()) {
 		u = units["min"] // lasts 45m
+	}
+	if next := s.nextWord(); unit == "pt" && !poured[next] && (gap == "-" || scored[next]) {
+		u = units["pts"] // a 1.2-pt. margin
 	}
 	if unit == "pts" && poured[s.nextWord()] {
 		u = units["pt"] // 2 pts. cream
@@ -347,6 +420,10 @@ func measure(m []string, s *scanner) []string {
 			name += " squared"
 		case "³":
 			name += " cubed"
+		}
+		if again := perAgain().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]); again != nil && units[again[1]][0] != "" {
+			name += " per " + units[again[1]][0] // km/s/Mpc
+			s.matchEnd += len(again[0])
 		}
 	} else if power2 != "" {
 		return nil

@@ -22,7 +22,7 @@ func (s *scanner) word(rest string) {
 				return
 			}
 		}
-		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l' || c == 'q' && len(head) > 1 && (isDigit(head[1]) || head[1] == '.') || len(head) > 2 && (head[1] == '(' || head[1] != ' ' && strings.Contains(head[1:min(len(head), 6)], "'(")) || c <= 'f' && strings.Contains(head[:min(len(head), 5)], ":")) && s.matched(named, rest) {
+		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l' || c == 'k' && len(head) > 2 && head[1] == 'r' || c <= 'h' && len(head) > 3 && head[1] == 'x' || (c == 'i' || c == 'v') && s.before() == '(' || c == 'q' && len(head) > 1 && (isDigit(head[1]) || head[1] == '.') || len(head) > 2 && (head[1] == '(' || head[1] != ' ' && strings.Contains(head[1:min(len(head), 6)], "'(")) || c <= 'f' && strings.Contains(head[:min(len(head), 5)], ":")) && s.matched(named, rest) {
 			return
 		}
 	}
@@ -115,7 +115,7 @@ func wordLen(s string) int {
 	return k
 }
 
-var folds = strings.NewReplacer("’", "'", "ʼ", "'", "‐", "-", "‑", "-", "ß", "ss", "æ", "ae", "Æ", "Ae", "ø", "o", "Ø", "O", "ł", "l", "Ł", "L", "đ", "d", "þ", "th", "ð", "th", "œ", "oe", "ı", "i")
+var folds = strings.NewReplacer("’", "'", "ʼ", "'", "‐", "-", "‑", "-", "ß", "ss", "æ", "ae", "Æ", "Ae", "ø", "o", "Ø", "O", "ł", "l", "Ł", "L", "đ", "d", "Đ", "D", "þ", "th", "ð", "th", "œ", "oe", "ı", "i", "ħ", "h", "Ħ", "H")
 
 // fold writes a word with the letters a to z.
 func fold(w string) string {

@@ -1,22 +1,48 @@
 package lang
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // abbreviated reads an abbreviation of k letters that rest begins with, in small letters low.
 func (s *scanner) abbreviated(rest, low string, k int) bool {
-	for _, sign := range []string{"°", ".°", ".º", ".ª"} { // n° 5
+	for _, sign := range []string{"°", ".°", ".º", ".ª", "/"} { // n° 5, C/ Mayor
 		if words := s.abbreviations[low+sign]; words != "" && strings.HasPrefix(rest[k:], sign) {
 			s.put(strings.Fields(words), k+len(sign))
 			return true
 		}
 	}
+	if m := initialsAhead().FindString(rest[:min(len(rest), lookahead)]); m != "" && s.abbreviations[low+rest[k:len(m)]] == "" && s.abbreviations[strings.ToLower(m)] == "" && s.script == nil {
+		s.put([]string{"!" + strings.ReplaceAll(m, ".", "")}, len(m)) // C.P.
+		if endsSentence(rest[len(m):], false) {
+			s.stop()
+		}
+		return true
+	}
+	if after := rest[k:]; s.saint != nil && rest[:k] == "S" && strings.HasPrefix(after, ". ") && unicode.IsUpper(firstRune(after[2:])) && unicode.IsLower(firstRune(after[2+utf8.RuneLen(firstRune(after[2:])):])) {
+		name := after[2:]
+		s.put([]string{s.saint(name[:s.wordLen(name)])}, k+1)
+		return true
+	}
 	if after := rest[k:]; strings.HasPrefix(after, ".") {
 		if n := 1 + s.wordLen(after[1:]); n > 1 { // Sig.ra
 			if words := s.abbreviations[low+strings.ToLower(after[:n])]; words != "" {
 				s.put(strings.Fields(words), k+n)
+				return true
+			}
+		}
+		if next, ok := strings.CutPrefix(after, ". "); ok { // p. ej.
+			n := s.wordLen(next)
+			if words := s.abbreviations[low+". "+strings.ToLower(next[:n])+"."]; words != "" && strings.HasPrefix(next[n:], ".") {
+				k += len(". ") + n + len(".")
+				s.put(strings.Fields(words), k)
+				if endsSentence(rest[k:], true) {
+					s.stop()
+				}
 				return true
 			}
 		}
@@ -35,6 +61,9 @@ func (s *scanner) abbreviated(rest, low string, k int) bool {
 	}
 	return false
 }
+
+// initialsAhead are two capitals or more with full stops.
+var initialsAhead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[A-Z]\.){2,6}`) })
 
 // initials reports whether a word in capitals is said letter by letter: where it has two
 // letters, or vowels and consonants do not alternate.

@@ -40,8 +40,26 @@ func italianWords() *vocabulary {
 		},
 		feminine: func(w string) bool { return w == "ora" || w == "volta" },
 		hours:    set("ora ore alle dalle"),
-		century:  set("secolo"),
-		scales:   "mila|milione|milioni|miliardo|miliardi",
+		lone: func(noun string) string {
+			if strings.HasPrefix(noun, "s") && len(noun) > 1 && !strings.ContainsAny(noun[1:2], "aeiou") || strings.HasPrefix(noun, "z") {
+				return loneOne(noun, "una", "uno", "zione", "sione", "tà", "tù")
+			}
+			return loneOne(noun, "una", "un", "zione", "sione", "tà", "tù", "notte", "parte")
+		},
+		saint: func(name string) string {
+			switch low := strings.ToLower(name); {
+			case strings.ContainsRune("aeiou", rune(low[0])):
+				return "sant'"
+			case low == "luca" || low == "nicola" || !strings.HasSuffix(low, "a"):
+				if strings.HasPrefix(low, "st") || strings.HasPrefix(low, "sp") {
+					return "santo"
+				}
+				return "san"
+			}
+			return "santa"
+		},
+		century: set("secolo guerra repubblica"),
+		scales:  "mila|milione|milioni|miliardo|miliardi",
 		money: map[string]currency{"€": {euro, cent}, "EUR": {euro, cent}, "$": {dollar, cent}, "US$": {dollar, cent}, "USD": {dollar, cent}, "£": {pound, unit{"penny", "pence", false}}, "GBP": {pound, unit{"penny", "pence", false}},
 			"¥": {unit{"yen", "yen", false}, unit{}}, "R$": {real, cent}, "BRL": {real, cent}, "CHF": {franc, cent}, "₹": {rupee, unit{}}, "INR": {rupee, unit{}}},
 		units: map[string]unit{
@@ -53,7 +71,7 @@ func italianWords() *vocabulary {
 		},
 		signs: map[rune]string{'%': "per cento", '‰': "per mille", '&': "e", '+': "più", '−': "meno", '@': "chiocciola", '=': "uguale", '×': "per", '÷': "diviso", '±': "più o meno", '<': "minore di", '>': "maggiore di", '≤': "minore o uguale a", '≥': "maggiore o uguale a", '≠': "diverso da",
 			'#': "cancelletto", '°': "gradi", '€': "euro", '$': "dollari", '£': "sterline", '¥': "yen", '.': "punto", '→': "a", '∞': "infinito", '©': "copyright", '§': "paragrafo", '½': "un mezzo", '¼': "un quarto", '¾': "tre quarti", '²': "al quadrato", '³': "al cubo", 'π': "pi greco", 'μ': "mi", 'α': "alfa", 'β': "beta", 'γ': "gamma", 'δ': "delta", 'ω': "omega", 'λ': "lambda", 'σ': "sigma"},
-		abbreviations: map[string]string{"sig.": "signor", "sig.ra": "signora", "sigg.": "signori", "dott.": "dottor", "dr.": "dottor", "prof.": "professor", "ing.": "ingegner", "avv.": "avvocato", "on.": "onorevole", "ecc.": "eccetera", "etc.": "eccetera", "pag.": "pagina", "pagg.": "pagine", "p.": "pagina", "n.": "numero", "nº": "numero", "n°": "numero", "n.°": "numero", "n.º": "numero", "art.": "articolo", "cap.": "capitolo", "fig.": "figura", "vol.": "volume", "tel.": "telefono", "es.": "esempio",
+		abbreviations: map[string]string{"sig.": "signor", "sig.ra": "signora", "sigg.": "signori", "dott.ssa": "dottoressa", "prof.ssa": "professoressa", "p.zza": "piazza", "v.le": "viale", "c.so": "corso", "p. es.": "per esempio", "pp.": "pagine", "n.ro": "numero", "s.p.a.": "esse pi a", "s.r.l.": "esse erre elle", "dott.": "dottor", "dr.": "dottor", "prof.": "professor", "ing.": "ingegner", "avv.": "avvocato", "on.": "onorevole", "ecc.": "eccetera", "etc.": "eccetera", "pag.": "pagina", "pagg.": "pagine", "p.": "pagina", "n.": "numero", "nº": "numero", "n°": "numero", "n.°": "numero", "n.º": "numero", "art.": "articolo", "cap.": "capitolo", "fig.": "figura", "vol.": "volume", "tel.": "telefono", "es.": "esempio",
 			"gen.": "gennaio", "feb.": "febbraio", "mar.": "marzo", "apr.": "aprile", "ott.": "ottobre", "nov.": "novembre", "dic.": "dicembre", "min.": "minuti", "max.": "massimo", "ca.": "circa", "km": "chilometri", "kg": "chili"},
 		kings: map[string]bool{"secolo": false, "capitolo": false, "volume": false, "atto": false, "parte": true, "fase": true, "guerra": true, "mondiale": true, "edizione": true, "luigi": false, "carlo": false, "enrico": false, "filippo": false, "vittorio": false, "emanuele": false, "umberto": false, "federico": false, "francesco": false, "paolo": false, "giovanni": false, "pio": false, "leone": false, "benedetto": false, "gregorio": false, "innocenzo": false, "clemente": false,
 			"giorgio": false, "edoardo": false, "elisabetta": true, "caterina": true, "napoleone": false, "guglielmo": false, "alessandro": false, "sisto": false, "giulio": false},

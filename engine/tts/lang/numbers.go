@@ -51,6 +51,8 @@ type vocabulary struct {
 	ranked        func(word string, n int64) bool               // whether it is an ordinal there
 	before        func(number []string, feminine bool) []string // a number before a noun
 	plural        func(word string) bool                        // whether a word behind a number is a noun that it counts, where before matters
+	lone          func(noun string) string                      // one, before the noun that it counts, or ""
+	saint         func(name string) string                      // what S. is before a name
 	and           string                                        // between a whole and its fraction
 	feminine      func(word string) bool                        // whether a noun behind a number is feminine
 
@@ -253,6 +255,22 @@ func (s *scanner) time(h, m string) []string {
 	return out
 }
 
+// linking are words behind a number that it does not count.
+var linking = set("de del y que con por para más menos sin per con che più meno sono come tra fra dei del della dos das ou com sem mais menos por para que são está está como mil cada")
+
+// masculine are nouns in -a that are.
+var masculine = set("día mapa planeta clima tema problema sistema programa idioma esquema dilema poema idioma cometa dia programma schema profeta pirata artista grama telegrama diagrama diagramma telegramma teorema fantasma")
+
+// loneOne is the word of one that a noun's ending asks for: feminine those in -a and with feminine endings.
+func loneOne(noun, feminine, masculineOne string, endings ...string) string {
+	for _, e := range append(endings, "a") {
+		if strings.HasSuffix(noun, e) && !masculine[noun] {
+			return feminine
+		}
+	}
+	return masculineOne
+}
+
 var hourNames = set("hora horas ora ore")
 
 // lastWord is the word read last, or "".
@@ -334,6 +352,17 @@ func (s *scanner) nextFeminine(n int) bool {
 func (s *scanner) bare(number string, n int) []string {
 	feminine := s.nextFeminine(n)
 	out := s.number(number, feminine)
+	next := s.nextWord(n)
+	switch {
+	case s.before != nil && millions[next]:
+		return s.before(out, false)
+	case number == "1" && s.lone != nil && len(next) > 2 && !linking[next] && strings.HasPrefix(s.text[s.i+n:], " "+next):
+		if one := s.lone(next); one != "" {
+			return []string{one}
+		}
+	case next == "mil" && s.vocabulary.feminine != nil && s.vocabulary.feminine(s.nextWord(n+len(" mil"))) && atoi(number) < 1000:
+		return s.number(number, true) // duas mil casas
+	}
 	if s.plural != nil && s.plural(s.nextWord(n)) {
 		return s.before(out, feminine)
 	}

@@ -65,6 +65,22 @@ func (v *vocabulary) build() func() []pattern {
 			at(`1(?:º|°|\.º|er|o)?( de)? (`+months+`)`, func(s *scanner, m []string) []string {
 				return append(append(v.first(), strings.Fields(m[1])...), m[2])
 			}),
+			at(`(\d{1,4}(?:[.,]\d+)?)`+gap+`[x×]`+gap+`(\d{1,4}(?:[.,]\d+)?)(?:`+gap+`(`+alternatives(v.units)+`))?`, func(s *scanner, m []string) []string {
+				if v.signs['×'] == "" {
+					return nil
+				}
+				second := v.number(m[2], false)
+				if m[3] != "" {
+					second = v.quantity(m[2], v.units[m[3]])
+				}
+				return join(v.number(m[1], false), strings.Fields(v.signs['×']), second)
+			}),
+			at(`(\d{1,3})`+gap+`h`+gap+`(\d{1,2})`+gap+`min`, func(s *scanner, m []string) []string {
+				if v.units["h"].many == "" || v.units["min"].many == "" {
+					return nil
+				}
+				return join(v.quantity(m[1], v.units["h"]), v.quantity(m[2], v.units["min"]))
+			}),
 			at(`([01]?\d|2[0-4])(?:[:h]| h )([0-5]\d)(?::[0-5]\d)?(?:`+gap+`(?:`+oclock+`))?`, func(s *scanner, m []string) []string { return s.time(m[1], m[2]) }),
 			at(`(`+minus+`)(R\$|US\$|[€$£¥₹]`+v.marks+`)`+gap+`(`+numeral+`)(?: (`+v.scales+`))?(?:/-)?`, func(s *scanner, m []string) []string { return v.price(m[1], m[3], m[4], m[2]) }),
 			at(`(`+minus+`)(`+numeral+`)(?: (`+v.scales+`)(?: (?:de|di|d['’]))?)?`+gap+`(R\$|US\$|[€$£¥₹]|EUR|USD|GBP|BRL|CHF|INR`+v.marks+`)`, func(s *scanner, m []string) []string { return v.price(m[1], m[2], m[3], m[4]) }),
@@ -107,7 +123,16 @@ func (v *vocabulary) build() func() []pattern {
 				}
 				return join(v.counted(m[1], u.feminine), []string{v.to}, v.quantity(m[2], u))
 			}),
-			at(`(?:(\d{1,3}) )?(\d{1,3})/(\d{1,3})`, func(s *scanner, m []string) []string { return v.part(m[1], m[2], m[3]) }),
+			at(`(?:(\d{1,3}) )?(\d{1,3})/(\d{1,3})(?:`+gap+`(`+alternatives(v.units)+`))?`, func(s *scanner, m []string) []string {
+				part, u := v.part(m[1], m[2], m[3]), v.units[m[4]]
+				if m[4] == "" || m[4] == "h" {
+					return part
+				}
+				if m[1] == "" || m[1] == "1" {
+					return join(part, strings.Fields(u.one))
+				}
+				return join(part, strings.Fields(u.many))
+			}),
 			at(`(`+minus+`)(`+numeral+`)`, func(s *scanner, m []string) []string {
 				return join(v.negative(m[1]), s.bare(m[2], len(m[0])))
 			}),

@@ -32,6 +32,11 @@ func portugueseWords() *vocabulary {
 			}
 			return append(append(out, "e"), v.cardinal(m, false)...)
 		},
+		lone: func(noun string) string {
+			return loneOne(noun, "uma", "um", "ção", "são", "dade", "gem", "vez", "noite", "mulher")
+		},
+		century: set("guerra república"),
+		phones:  `\d{5}-\d{3}\b|`,
 		feminine: func(w string) bool {
 			stem, ok := strings.CutSuffix(w, "as")
 			return (ok || strings.HasSuffix(w, "ções") || strings.HasSuffix(w, "dades")) && !portugueseMen[stem]
@@ -48,10 +53,10 @@ func portugueseWords() *vocabulary {
 		},
 		signs: map[rune]string{'%': "por cento", '‰': "por mil", '&': "e", '+': "mais", '−': "menos", '@': "arroba", '=': "igual a", '×': "vezes", '÷': "dividido por", '±': "mais ou menos", '<': "menor que", '>': "maior que", '≤': "menor ou igual a", '≥': "maior ou igual a", '≠': "diferente de",
 			'#': "cerquilha", '°': "graus", 'º': "graus", '€': "euros", '$': "dólares", '£': "libras", '¥': "ienes", '.': "ponto", '→': "a", '∞': "infinito", '©': "copyright", '§': "parágrafo", '½': "meio", '¼': "um quarto", '¾': "três quartos", '²': "ao quadrado", '³': "ao cubo", 'π': "pi", 'μ': "mi", 'α': "alfa", 'β': "beta", 'γ': "gama", 'δ': "delta", 'ω': "ômega", 'λ': "lambda", 'σ': "sigma"},
-		abbreviations: map[string]string{"sr.": "senhor", "sra.": "senhora", "srta.": "senhorita", "srs.": "senhores", "dr.": "doutor", "dra.": "doutora", "d.": "dom", "prof.": "professor", "profa.": "professora", "eng.": "engenheiro", "etc.": "etcétera", "pág.": "página", "págs.": "páginas", "p.": "página", "núm.": "número", "nº": "número", "n°": "número", "n.º": "número", "art.": "artigo", "av.": "avenida", "r.": "rua", "tel.": "telefone", "ex.": "exemplo",
+		abbreviations: map[string]string{"sr.": "senhor", "sra.": "senhora", "srta.": "senhorita", "srs.": "senhores", "p. ex.": "por exemplo", "pp.": "páginas", "dr.": "doutor", "dra.": "doutora", "d.": "dom", "prof.": "professor", "profa.": "professora", "eng.": "engenheiro", "etc.": "etcétera", "pág.": "página", "págs.": "páginas", "p.": "página", "núm.": "número", "nº": "número", "n°": "número", "n.º": "número", "art.": "artigo", "av.": "avenida", "r.": "rua", "tel.": "telefone", "ex.": "exemplo",
 			"vol.": "volume", "cap.": "capítulo", "fig.": "figura", "sto.": "santo", "sta.": "santa", "aprox.": "aproximadamente", "máx.": "máximo", "mín.": "mínimo", "cia.": "companhia", "ltda.": "limitada", "vc": "você", "vcs": "vocês",
 			"jan.": "janeiro", "fev.": "fevereiro", "abr.": "abril", "ago.": "agosto", "set.": "setembro", "out.": "outubro", "nov.": "novembro", "dez.": "dezembro"},
-		kings: map[string]bool{"século": false, "séculos": false, "capítulo": false, "tomo": false, "volume": false, "título": false, "ato": false, "parte": true, "fase": true, "guerra": true, "mundial": true, "edição": true, "pedro": false, "joão": false, "paulo": false, "manuel": false, "carlos": false, "afonso": false, "fernando": false, "isabel": true, "luís": false, "henrique": false,
+		kings: map[string]bool{"inciso": false, "século": false, "séculos": false, "capítulo": false, "tomo": false, "volume": false, "título": false, "ato": false, "parte": true, "fase": true, "guerra": true, "mundial": true, "edição": true, "pedro": false, "joão": false, "paulo": false, "manuel": false, "carlos": false, "afonso": false, "fernando": false, "isabel": true, "luís": false, "henrique": false,
 			"filipe": false, "sebastião": false, "maria": true, "jorge": false, "eduardo": false, "bento": false, "pio": false, "leão": false, "francisco": false, "napoleão": false, "clemente": false, "gregório": false, "guilherme": false, "catarina": true},
 		ranked: func(word string, n int64) bool { return n <= 10 },
 	}

@@ -16,8 +16,8 @@ func (s *scanner) roman(w string) []string {
 	if n == 0 || s.capitals || s.vocabulary == nil {
 		return nil
 	}
-	if s.century[s.nextWord(len(w))] {
-		return s.ordinal(n, false)
+	if next := s.nextWord(len(w)); s.century[next] {
+		return s.ordinal(n, strings.HasSuffix(next, "a"))
 	}
 	before := s.lastWord()
 	feminine, ok := s.kings[before]

@@ -18,7 +18,11 @@ func spanishWords() *vocabulary {
 		plural:   spanishPlural,
 		hours:    set("la las"),
 		feminine: spanishFeminine,
-		scales:   "mil millones|millones|millón|mil|billones|billón",
+		lone: func(noun string) string {
+			return loneOne(noun, "una", "un", "ción", "sión", "dad", "tad", "tud", "umbre", "noche", "vez", "mujer")
+		},
+		century: set("guerra república"),
+		scales:  "mil millones|millones|millón|mil|billones|billón",
 		money: map[string]currency{
 			"€": {unit{"euro", "euros", false}, unit{"céntimo", "céntimos", false}}, "EUR": {unit{"euro", "euros", false}, unit{"céntimo", "céntimos", false}},
 			"$": {unit{"dólar", "dólares", false}, unit{"centavo", "centavos", false}}, "US$": {unit{"dólar", "dólares", false}, unit{"centavo", "centavos", false}},
@@ -35,7 +39,7 @@ func spanishWords() *vocabulary {
 		},
 		signs: map[rune]string{'%': "por ciento", '‰': "por mil", '&': "y", '+': "más", '−': "menos", '@': "arroba", '=': "igual a", '×': "por", '÷': "entre", '±': "más menos", '<': "menor que", '>': "mayor que", '≤': "menor o igual que", '≥': "mayor o igual que", '≠': "distinto de",
 			'#': "almohadilla", '°': "grados", 'º': "grados", '€': "euros", '$': "dólares", '£': "libras", '¥': "yenes", '.': "punto", '→': "a", '∞': "infinito", '©': "copyright", '™': "marca", '§': "párrafo", '½': "medio", '¼': "un cuarto", '¾': "tres cuartos", '²': "al cuadrado", '³': "al cubo", 'π': "pi", 'μ': "mu", 'α': "alfa", 'β': "beta", 'γ': "gamma", 'δ': "delta", 'ω': "omega", 'λ': "lambda", 'σ': "sigma"},
-		abbreviations: map[string]string{"sr.": "señor", "ee.": "estados", "uu.": "unidos", "jj.": "juegos", "oo.": "olímpicos", "a.m.": "a eme", "p.m.": "pe eme", "sra.": "señora", "srta.": "señorita", "sres.": "señores", "dr.": "doctor", "dra.": "doctora", "d.": "don", "dª.": "doña", "ud.": "usted", "uds.": "ustedes", "vd.": "usted", "vds.": "ustedes", "etc.": "etcétera", "pág.": "página", "págs.": "páginas", "p.": "página", "núm.": "número",
+		abbreviations: map[string]string{"sr.": "señor", "ee.": "estados", "uu.": "unidos", "jj.": "juegos", "oo.": "olímpicos", "a.m.": "a eme", "p.m.": "pe eme", "a. m.": "a eme", "p. m.": "pe eme", "p. ej.": "por ejemplo", "pp.": "páginas", "cts.": "céntimos", "c/": "calle", "dcha.": "derecha", "izq.": "izquierda", "ed.": "edición", "admón.": "administración", "sra.": "señora", "srta.": "señorita", "sres.": "señores", "dr.": "doctor", "dra.": "doctora", "d.": "don", "dª.": "doña", "dña.": "doña", "ud.": "usted", "uds.": "ustedes", "vd.": "usted", "vds.": "ustedes", "etc.": "etcétera", "pág.": "página", "págs.": "páginas", "p.": "página", "núm.": "número",
 			"nº": "número", "n°": "número", "n.º": "número", "art.": "artículo", "av.": "avenida", "avda.": "avenida", "c.": "calle", "tel.": "teléfono", "prof.": "profesor", "profa.": "profesora", "ej.": "ejemplo", "vol.": "volumen", "cap.": "capítulo", "fig.": "figura", "gral.": "general", "sto.": "santo", "sta.": "santa", "aprox.": "aproximadamente", "máx.": "máximo", "mín.": "mínimo", "depto.": "departamento", "atte.": "atentamente",
 			"ene.": "enero", "feb.": "febrero", "abr.": "abril", "ago.": "agosto", "sept.": "septiembre", "oct.": "octubre", "nov.": "noviembre", "dic.": "diciembre"},
 		kings: map[string]bool{"siglo": false, "siglos": false, "capítulo": false, "tomo": false, "volumen": false, "título": false, "acto": false, "parte": true, "fase": true, "guerra": true, "mundial": true, "edición": true, "felipe": false, "carlos": false, "alfonso": false, "fernando": false, "isabel": true, "juan": false, "pablo": false, "pío": false, "luis": false, "enrique": false,

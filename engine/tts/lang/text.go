@@ -429,6 +429,8 @@ func (s *scanner) mark(r rune, n int, rest string, before rune) {
 		} else {
 			s.punct("“", 1)
 		}
+	case r == '.' && unicode.IsLetter(before) && unicode.IsLower(next) && s.signs[r] != "": // of an address
+		s.say(s.signs[r], n)
 	case punctuation[r] != "":
 		s.punct(punctuation[r], n)
 	case s.signs[r] != "":

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // arpabet gives Kokoro's symbols of consonants and of stressed vowels.
 var arpabet = map[string]string{
@@ -20,84 +17,43 @@ func vowel(p string) bool {
 	return strings.Contains(vowels, p) && len(p) == 2 && p != "HH" && strings.ContainsRune("AEIOU", rune(p[0]))
 }
 
-// late are endings whose own vowel takes the stress of the word; early are those
-// that leave it where it was, with a weak or lesser stress of their own.
-var (
-	late  = []string{"ee", "eer", "ese", "ette", "oon", "esque", "self", "selves", "eers", "ees", "aire"}
-	early = []string{"ary", "ory", "ery", "mony", "ative", "ator", "ators", "ating", "ated", "ates", "izing", "ized", "izer", "izers", "izes",
-		"ising", "ised", "able", "ably", "ism", "ary's", "aries", "ories", "eries", "graphed", "graphing", "berry", "body", "water", "worker",
-		"woman", "women", "maker", "making", "holder", "ers", "ness"}
-	before = []string{"under", "over", "inter", "dis", "mis", "un", "re", "non", "pre", "self", "co", "de", "out"}
-)
-
-// stresses returns 0, 1 (primary) or 2 for each vowel of p. flite tells
-// stressed from unstressed vowels; which of several is the primary one follows
-// from where they stand and from the ending.
-func stresses(w string, p, said []string) []int {
-	var out []int
-	var names []string
+// stresses takes the stress of the vowels from p: 0, 1 (primary) or 2 for each. The last of
+// several primary ones is it.
+func stresses(p []string) (bare []string, out []int) {
+	main := -1
+	var vowels []string
 	for _, x := range p {
-		if vowel(x) {
-			out = append(out, 0)
-			names = append(names, x)
+		phone := strings.TrimRight(x, "012")
+		bare = append(bare, phone)
+		if phone == x {
+			continue
 		}
-	}
-	switch len(out) {
-	case 0:
-		return nil
-	case 1:
-		return []int{1}
-	}
-	var marks []int // vowels that are stressed
-	n := 0
-	for _, x := range said {
-		if c := x[len(x)-1]; c == '0' || c == '1' {
-			if c == '1' {
-				marks = append(marks, n)
+		vowels = append(vowels, phone)
+		stress := int(x[len(x)-1] - '0')
+		if stress == 1 {
+			if main >= 0 {
+				out[main] = 2
 			}
-			n++
+			main = len(out)
 		}
+		out = append(out, stress)
 	}
-	if n != len(out) {
-		marks = marks[:0]
-		for i, v := range names {
-			if v != "AH" && v != "IH" && v != "ER" && !(v == "IY" && i == len(names)-1) {
-				marks = append(marks, i)
-			}
-		}
+	switch n := len(out); {
+	case n == 0:
+	case main < 0:
+		out[0] = 1
+	case vowels[0] == "IH" && main == 1: // A weak first vowel before the primary stress is no secondary one,
+		out[0] = 0
+	case bare[len(bare)-1] == "IY" && out[n-1] == 2: // nor is the last of happy.
+		out[n-1] = 0
 	}
-	if len(marks) == 0 {
-		marks = []int{0}
-		if names[0] == "AH" && w[0] == 'a' {
-			marks = []int{1}
-		}
-	}
-	// A weak first vowel before the primary stress is no secondary one.
-	if len(marks) > 1 && marks[0] == 0 && marks[1] == 1 && (names[0] == "IH" || names[0] == "AH" && w[0] == 'a') {
-		marks = marks[1:]
-	}
-	for _, m := range marks {
-		out[m] = 2
-	}
-	has := func(list []string) bool {
-		return slices.ContainsFunc(list, func(s string) bool { return strings.HasSuffix(w, s) })
-	}
-	last := len(marks) - 1
-	main := marks[last]
-	if last > 0 && !has(late) {
-		final := main == len(out)-1
-		prefixed := final && last == 1 && slices.ContainsFunc(before, func(s string) bool { return strings.HasPrefix(w, s) && len(w) > len(s)+2 })
-		if final && !prefixed || !final && has(early) {
-			main = marks[last-1]
-		}
-	}
-	out[main] = 1
-	return out
+	return bare, out
 }
 
 // symbols writes the phonemes of w in Kokoro's symbols, US, with weak vowels and
 // the flap where misaki has them.
-func symbols(w string, p []string, stress []int) string {
+func symbols(w string, said []string) string {
+	p, stress := stresses(said)
 	var b strings.Builder
 	v := 0
 	at := func(i int) string {

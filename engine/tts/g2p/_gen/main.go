@@ -1,8 +1,8 @@
 // Command _gen makes the embedded data of g2p: the pronouncing dictionary in
 // Kokoro's symbols and the model of unknown words trained on it.
 //
-// It reads cmudict-en-us.dict of Debian's pocketsphinx-en-us, asks flite (Debian
-// libflite1) which vowels are stressed, and adds extra.txt.
+// It reads cmudict.dict of the CMU Pronouncing Dictionary (its repository cmusphinx/cmudict, at
+// 0f8072f814306c5ee4fbf992ed853601b12c01f9), and adds extra.txt.
 package main
 
 import (
@@ -10,11 +10,9 @@ import (
 	"compress/flate"
 	"encoding/binary"
 	"flag"
-	"fmt"
 	"io"
 	"log"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,30 +23,25 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	dict := flag.String("dict", "/usr/share/pocketsphinx/model/en-us/cmudict-en-us.dict", "CMUdict")
+	dict := flag.String("dict", "cmudict.dict", "CMUdict")
 	out := flag.String("out", "data", "folder to write")
-	script := flag.String("stress", "_gen/stress.py", "script that asks flite")
 	extra := flag.String("extra", "_gen/extra.txt", "words of our own")
 	flag.Parse()
-	if err := run(*dict, *out, *script, *extra); err != nil {
+	if err := run(*dict, *out, *extra); err != nil {
 		log.Fatal(err)
 	}
 }
 
 var spelled = regexp.MustCompile(`^'?[a-z][a-z']*$`)
 
-func run(dict, out, script, extra string) error {
+func run(dict, out, extra string) error {
 	phones, err := read(dict)
-	if err != nil {
-		return err
-	}
-	stressed, err := flite(script, phones)
 	if err != nil {
 		return err
 	}
 	words := map[string]string{}
 	for w, p := range phones {
-		words[w] = symbols(w, p, stresses(w, p, stressed[w]))
+		words[w] = symbols(w, p)
 	}
 	own, err := os.ReadFile(extra)
 	if err != nil {
@@ -83,6 +76,7 @@ func read(path string) (map[string][]string, error) {
 	}
 	out := map[string][]string{}
 	for line := range strings.Lines(string(data)) {
+		line, _, _ = strings.Cut(line, "#")
 		f := strings.Fields(line)
 		if len(f) > 1 && spelled.MatchString(f[0]) {
 			out[f[0]] = f[1:]
@@ -95,29 +89,6 @@ func read(path string) (map[string][]string, error) {
 		}
 		if _, known := out[base]; ok && known && len(base) > 3 {
 			delete(out, w)
-		}
-	}
-	return out, nil
-}
-
-// flite returns what flite says of each word.
-func flite(script string, words map[string][]string) (map[string][]string, error) {
-	list := make([]string, 0, len(words))
-	for w := range words {
-		list = append(list, w)
-	}
-	slices.Sort(list)
-	cmd := exec.Command("python3", script)
-	cmd.Stdin = strings.NewReader(strings.Join(list, "\n") + "\n")
-	cmd.Stderr = os.Stderr
-	data, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("asking flite: %w", err)
-	}
-	out := map[string][]string{}
-	for line := range strings.Lines(string(data)) {
-		if f := strings.Fields(line); len(f) > 1 {
-			out[f[0]] = f[1:]
 		}
 	}
 	return out, nil

@@ -1,0 +1,160 @@
+package g2p
+
+import (
+	"strings"
+	"unicode"
+)
+
+// after2 is the second byte of s.
+func after2(s string) byte {
+	if len(s) < 2 {
+		return 0
+	}
+	return s[1]
+}
+
+var extension = lazy(`^,?\s?x\.?\s?(\d{1,6})`)
+
+// extended adds the extension behind a telephone number: x23.
+func (s *scanner) extended(number []string) []string {
+	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)]
+	m := extension().FindStringSubmatch(rest)
+	if m == nil || joins(firstRune(rest[len(m[0]):])) {
+		return number
+	}
+	s.matchEnd += len(m[0])
+	return join(number, []string{",", "extension"}, digits(m[1]))
+}
+
+// labelled reports whether a word stands before whose numbers have letters: Route 9W.
+func (s *scanner) labelled() bool { return lettered[s.lastWord()] }
+
+// ion says a formula with its charge.
+func ion(formula, charge, sign string, s *scanner) []string {
+	out := serial(formula, s.accent)
+	for _, r := range charge {
+		out = append(out, value(r))
+	}
+	return append(out, sign)
+}
+
+// quantityAhead is what stands behind a number that is no name.
+var quantityAhead = lazy(`^(?:[/%–:-]|\.\d| ?[µ°$€£])`)
+
+// lettersBefore reports whether two to four capitals stand before, which are no unit: CS 101.
+func (s *scanner) lettersBefore() bool {
+	w := s.lastSource()
+	_, unit := units[w]
+	return len(w) > 1 && len(w) < 5 && !unit && !s.capitals && strings.Trim(w, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && !pairs[w]
+}
+
+// hyphened reports whether a name and a hyphen stand right before: Blink-182, SR-71.
+func (s *scanner) hyphened() bool {
+	n := len(s.out)
+	return n > 0 && s.i > 1 && s.text[s.i-1] == '-' && s.out[n-1].Kind == Word && s.out[n-1].End == s.i-1 && unicode.IsUpper(firstRune(s.text[s.out[n-1].Start:]))
+}
+
+// An element of a formula, or a group in parentheses, and how many there are.
+const (
+	symbol  = `(?:A[glru]|B[aer]?|C[adlorsu]?|F[er]?|H[eg]?|I|K|L[aiu]|M[gn]|N[aeip]?|O|P[btu]?|R[abn]|S[cein]?|T[eil]|U|V|W|X[e]|Y|Z[nr])[0-9₀-₉]{0,3}`
+	element = `(?:` + symbol + `|\((?:` + symbol + `){1,6}\)[0-9₀-₉]{1,2})`
+)
+
+// notFormulas are words whose letters are symbols of elements all the same.
+var notFormulas = set("HeLa NaN LaTe CoCo CoCa CaBi LiSa BaCk")
+
+// spelledNumbers are words whose numbers are read digit by digit, pairedNumbers
+// those whose numbers of three or four digits are read in pairs.
+var (
+	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial`)
+	emergencies    = set("911 999 112 988")
+	alarms         = set("call calls called calling dial dialed dialing phone phoned ring text")
+	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
+	pairedNumbers  = set(`listen listens office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus cessna piper peugeot lexus levi's room suite route highway interstate bus apartment gate http error status rtx gtx`)
+	labels         = set("table figure exhibit form schedule exercise problem example listing equation plate diagram")
+	coding         = set("exit status error return response result http fault")
+	answers        = set("400 401 403 404 405 408 409 410 418 422 429 500 501 502 503 504")
+	answered       = set("error errors page response from status for on when and or instead back in at to")
+	replies        = set("returns return returned returning throws threw sends sent responds responded replied")
+	faults         = set("error errors response responses status")
+	keys           = set("major minor clarinet trumpet cornet horn saxophone sax tuba euphonium chord scale")
+	coded          = set("plate plates vin code sku confirmation voucher coupon serial registration")
+	ordinalEnds    = map[string]bool{"ST": true, "ND": true, "RD": true, "TH": true}
+	lettered       = set("item section exhibit schedule note table figure part appendix class rule form group title grade chapter article level zone block route unit apartment suite gate row seat exit room flat bay platform terminal bus track highway door aisle pier stand")
+	batted         = set("batting batted hit hits hitting slugging slugged")
+	averages       = set("hitter hitters record average team percentage season")
+	secrets        = set("code otp passcode iban pin id")
+	grades         = set(`average grade student students`)
+)
+
+// inPairs says up to four digits as houses and flights are: three seventy, one oh
+// one, fifteen forty nine.
+func inPairs(s string, accent Accent) []string {
+	n := atoi(s)
+	switch {
+	case len(s) == 3 && n%100 != 0 && s[0] != '0':
+		return append([]string{ones[n/100]}, shortYear(s[1:], accent)...)
+	case len(s) == 4 && n%100 < 10 && n%100 > 0 && s[0] != '0':
+		return append(below(n/100, false), shortYear(s[2:], accent)...)
+	case len(s) == 4 && n%1000 != 0 && s[0] != '0':
+		return year(s, accent)
+	}
+	return cardinal(s, accent)
+}
+
+// lifted is s with digits in place of those below the line.
+func lifted(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '₀' && r <= '₉' {
+			return r - '₀' + '0'
+		}
+		return r
+	}, s)
+}
+
+// serial says runs of capitals as letters and runs of digits as numbers.
+func serial(s string, accent Accent) []string {
+	s = lifted(s)
+	var out []string
+	for i := 0; i < len(s); {
+		digit := s[i] <= '9'
+		j := i
+		for j < len(s) && (s[j] <= '9') == digit {
+			j++
+		}
+		switch run := s[i:j]; {
+		case !digit:
+			out = append(out, "!"+strings.ToUpper(run))
+		case len(run) > 4:
+			out = append(out, digits(run)...)
+		default:
+			out = append(out, inPairs(run, accent)...)
+		}
+		i = j
+	}
+	return out
+}
+
+// texted are words as they are written in a hurry, with figures for sounds.
+var texted = map[string]string{
+	"k8s": "kubernetes", "a11y": "accessibility", "2nite": "tonight", "2night": "tonight", "2day": "today", "2moro": "tomorrow", "2morrow": "tomorrow", "2mrw": "tomorrow", "2gether": "together", "4ever": "forever", "4eva": "forever", "gr8": "great", "l8r": "later", "l8": "late", "m8": "mate", "w8": "wait", "h8": "hate", "b4": "before", "str8": "straight", "some1": "someone", "any1": "anyone", "every1": "everyone", "no1": "no one", "2b": "to be", "4u": "for you", "2u": "to you", "f2f": "face to face", "b2b": "!B to !B", "b2c": "!B to !C", "p2p": "peer to peer", "sk8": "skate", "h8rs": "haters", "h8ers": "haters",
+}
+
+// shorthand reads the word of letters and figures that rest begins with, and its length.
+func shorthand(rest string) (int, []string) {
+	k, figures := 0, 0
+	for k < len(rest) && k < 9 && (isLetter(rest[k]) || isDigit(rest[k])) {
+		if isDigit(rest[k]) {
+			figures++
+		}
+		k++
+	}
+	if figures == 0 || figures == k || joins(firstRune(rest[k:])) {
+		return 0, nil
+	}
+	w := rest[:k]
+	if low := strings.ToLower(w); texted[low] != "" && (w == low || w == title(low) && k > 2) {
+		return k, strings.Fields(texted[low])
+	}
+	return 0, nil
+}
