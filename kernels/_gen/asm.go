@@ -38,6 +38,26 @@ func (a *file) f(format string, args ...any) {
 	a.text.WriteString(a.named(fmt.Sprintf("\t"+format+"\n", args...)))
 }
 
+// among emits what step does, with more(0) to more(n-1), an instruction each, spread evenly among its
+// lines.
+func (a *file) among(step func(), n int, more func(i int)) {
+	from := a.text.Len()
+	step()
+	lines := strings.SplitAfter(strings.TrimSuffix(a.text.String()[from:], "\n"), "\n")
+	a.text.Truncate(from)
+	done := 0
+	for i, line := range lines {
+		for ; done*len(lines) <= i*n && done < n; done++ {
+			more(done)
+		}
+		a.text.WriteString(line)
+	}
+	a.text.WriteString("\n")
+	for ; done < n; done++ {
+		more(done)
+	}
+}
+
 // l emits a label.
 func (a *file) l(name string) { fmt.Fprintf(&a.text, "%s:\n", name) }
 

@@ -17,7 +17,7 @@ import (
 // is a dot kernel whose rows are sixteens, for one activation row, or for several, which share
 // the unpacked weights: name ends with their number then. Four are as fast as registers allow
 // where weights are soon unpacked, eight elsewhere. What lies ahead bytes beyond the weights in
-// hand is fetched, unless that is 0.
+// hand is fetched.
 const interleavedParams = "w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int"
 
 // An interleaved emits a kernel for rows that are interleaved. Registers of an activation row
@@ -129,22 +129,17 @@ func (k interleaved) rows(bytes int, block func()) {
 	a.l("row")
 	k.start()
 	a.l("block")
-	k.fetch(16 * bytes)
-	block()
+	k.fetching(16*bytes, block)
 	nextBlock(a, k.batch, 16*bytes, 320)
 	a.f("JNZ block")
 	k.end()
 }
 
-// fetch fetches the lines of one step of so many bytes, {ahead} bytes beyond {w}, unless {ahead} is 0.
-func (k interleaved) fetch(bytes int) {
-	by := k.a.fresh("fetched")
-	k.a.f("TESTQ {ahead}, {ahead}")
-	k.a.f("JZ %s", by)
-	for i := 0; i < bytes; i += 64 {
-		k.a.f("PREFETCHT0 %d({w})({ahead}*1)", i)
-	}
-	k.a.l(by)
+// fetching emits what step does, which reads so many bytes, with the lines as far as {ahead} beyond
+// them fetched meanwhile, evenly: at once they are more than a core can have under way. If {ahead}
+// is 0 they are those in hand.
+func (k interleaved) fetching(bytes int, step func()) {
+	k.a.among(step, (bytes+63)/64, func(i int) { k.a.f("PREFETCHT0 %d({w})({ahead}*1)", 64*i) })
 }
 
 // start begins a row, {rowSum#} at zero.

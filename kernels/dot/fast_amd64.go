@@ -102,7 +102,7 @@ var interleaves = [quant.Count]*interleavedKernel{
 }
 
 // streamAhead is how many bytes ahead one stream of weights is fetched, 0 where the CPU does so.
-var streamAhead = map[bool]int{false: 2048}[fetchesAhead]
+var streamAhead = map[bool]int{false: 8 << 10}[fetchesAhead]
 
 func interleavedOf(t quant.Type) *interleavedKernel {
 	if isa.Current() < isa.AVX512 {
