@@ -25,6 +25,7 @@ type file struct {
 	regs   map[string]string // of the current function: name to register
 	args   map[string]string // and name of a parameter to its operand
 	label  int
+	locals int // bytes of the next function's frame, at (SP)
 }
 
 // newFile returns an empty file, to be built where tags hold.
@@ -79,7 +80,8 @@ func (a *file) returning(name, params, result, doc string) {
 		signature += " (" + result + ")"
 		size = a.frame((size+7)&^7, result)
 	}
-	fmt.Fprintf(&a.text, "\n// %s\n//\n// func %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", doc, signature, name, size)
+	fmt.Fprintf(&a.text, "\n// %s\n//\n// func %s\nTEXT ·%s(SB), NOSPLIT, $%d-%d\n", doc, signature, name, a.locals, size)
+	a.locals = 0
 	fmt.Fprintf(&a.stubs, "\n//go:noescape\nfunc %s\n", signature)
 }
 

@@ -12,7 +12,7 @@ type interleaved32 struct {
 // block by block; for one activation row eight at once as long as there are so many.
 func (k interleaved32) dot() {
 	a := k.a
-	k.begin(k.name, 5)
+	k.begin(k.name, 5, 0)
 	a.use(
 		"scales", "R14", "scales4", "R15", // of activations, of this block
 		"mask", "Z0", // 0x0f in every byte, 0x80 for whole bytes
