@@ -25,6 +25,7 @@ type file struct {
 	regs   map[string]string // of the current function: name to register
 	args   map[string]string // and name of a parameter to its operand
 	label  int
+	locals int // bytes of the next function's frame, at (SP)
 }
 
 // newFile returns an empty file, to be built where tags hold.
@@ -36,6 +37,26 @@ func newFile(path, tags string) *file {
 // {low.z} are its low 128 or 256 bits and all of it.
 func (a *file) f(format string, args ...any) {
 	a.text.WriteString(a.named(fmt.Sprintf("\t"+format+"\n", args...)))
+}
+
+// among emits what step does, with more(0) to more(n-1), an instruction each, spread evenly among its
+// lines.
+func (a *file) among(step func(), n int, more func(i int)) {
+	from := a.text.Len()
+	step()
+	lines := strings.SplitAfter(strings.TrimSuffix(a.text.String()[from:], "\n"), "\n")
+	a.text.Truncate(from)
+	done := 0
+	for i, line := range lines {
+		for ; done*len(lines) <= i*n && done < n; done++ {
+			more(done)
+		}
+		a.text.WriteString(line)
+	}
+	a.text.WriteString("\n")
+	for ; done < n; done++ {
+		more(done)
+	}
 }
 
 // l emits a label.
@@ -59,7 +80,8 @@ func (a *file) returning(name, params, result, doc string) {
 		signature += " (" + result + ")"
 		size = a.frame((size+7)&^7, result)
 	}
-	fmt.Fprintf(&a.text, "\n// %s\n//\n// func %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", doc, signature, name, size)
+	fmt.Fprintf(&a.text, "\n// %s\n//\n// func %s\nTEXT ·%s(SB), NOSPLIT, $%d-%d\n", doc, signature, name, a.locals, size)
+	a.locals = 0
 	fmt.Fprintf(&a.stubs, "\n//go:noescape\nfunc %s\n", signature)
 }
 

@@ -17,7 +17,7 @@ import (
 // is a dot kernel whose rows are sixteens, for one activation row, or for several, which share
 // the unpacked weights: name ends with their number then. Four are as fast as registers allow
 // where weights are soon unpacked, eight elsewhere. What lies ahead bytes beyond the weights in
-// hand is fetched, unless that is 0.
+// hand is fetched.
 const interleavedParams = "w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int"
 
 // An interleaved emits a kernel for rows that are interleaved. Registers of an activation row
@@ -57,7 +57,7 @@ func genInterleaved(a *file) {
 		}
 	}
 	for _, t := range superblocks[:2] {
-		gen(4, func(k interleaved) { interleavedQ45K{k, t}.dot() })
+		gen(8, func(k interleaved) { interleavedQ45K{k, t}.dot() })
 	}
 	gen(4, interleaved.iq4xs)
 	gen(4, interleaved.q2k)
@@ -74,12 +74,13 @@ func genInterleaved(a *file) {
 	}
 }
 
-// begin starts the kernel of type t, whose blocks have 1<<shift weights.
-func (k interleaved) begin(t string, shift int) {
+// begin starts the kernel of type t, whose blocks have 1<<shift weights, with a frame of so many bytes.
+func (k interleaved) begin(t string, shift, frame int) {
 	fn, with := "interleaved"+t+"AVX512", "one activation row"
 	if k.batch > 1 {
 		fn, with = fmt.Sprintf("%sx%d", fn, k.batch), fmt.Sprintf("%d activation rows", k.batch)
 	}
+	k.a.locals = frame
 	k.a.function(fn, interleavedParams, fmt.Sprintf("%s multiplies sixteens of interleaved %s rows with %s.", fn, t, with))
 	prologue(k.a, k.batch, shift)
 	k.a.reuse("ahead", "DX") // rows that are left are counted in memory
@@ -129,43 +130,72 @@ func (k interleaved) rows(bytes int, block func()) {
 	a.l("row")
 	k.start()
 	a.l("block")
-	k.fetch(16 * bytes)
-	block()
+	k.fetching(16*bytes, block)
 	nextBlock(a, k.batch, 16*bytes, 320)
 	a.f("JNZ block")
 	k.end()
 }
 
-// fetch fetches the lines of one step of so many bytes, {ahead} bytes beyond {w}, unless {ahead} is 0.
-func (k interleaved) fetch(bytes int) {
-	by := k.a.fresh("fetched")
-	k.a.f("TESTQ {ahead}, {ahead}")
-	k.a.f("JZ %s", by)
-	for i := 0; i < bytes; i += 64 {
-		k.a.f("PREFETCHT0 %d({w})({ahead}*1)", i)
-	}
-	k.a.l(by)
+// fetching emits what step does, which reads so many bytes, with the lines as far as {ahead} beyond
+// them fetched meanwhile, evenly: at once they are more than a core can have under way. If {ahead}
+// is 0 they are those in hand.
+func (k interleaved) fetching(bytes int, step func()) {
+	k.a.among(step, (bytes+63)/64, func(i int) { k.a.f("PREFETCHT0 %d({w})({ahead}*1)", 64*i) })
 }
 
-// start begins a row, {rowSum#} at zero.
+// start begins a row, {rowSum#} at zero; without them sums are in the frame.
 func (k interleaved) start() {
 	startRow(k.a)
 	if k.batch > 4 {
 		k.a.f("LEAQ ({acts})({xStride}*4), {acts4}")
 	}
-	k.zero("rowSum")
+	if k.kept() {
+		k.zero("rowSum")
+		return
+	}
+	k.a.f("VPXORD {t0}, {t0}, {t0}")
+	for b := range k.batch {
+		k.a.f("VMOVUPS {t0}, %d(SP)", 64*b)
+	}
+}
+
+// kept says whether there are {rowSum#}.
+func (k interleaved) kept() bool { return k.a.regs["rowSum0"] != "" }
+
+// addTerm adds {blockSum#}, a block's term, to the row's.
+func (k interleaved) addTerm() {
+	if k.kept() {
+		k.each("VADDPS {blockSum#}, {rowSum#}, {rowSum#}")
+		return
+	}
+	for b := range k.batch {
+		k.a.f("VADDPS %d(SP), {blockSum%d}, {blockSum%d}", 64*b, b, b)
+		k.a.f("VMOVUPS {blockSum%d}, %d(SP)", b, 64*b)
+	}
 }
 
 // end stores {rowSum#}, goes on at the label row, and returns behind the last row.
 func (k interleaved) end() {
 	a := k.a
-	a.f("VMOVUPS {rowSum0}, ({out})")
-	for b := 1; b < k.batch; b++ {
-		if b == 1 {
-			a.f("MOVQ {out}, AX")
+	sum := func(b int) string { return fmt.Sprintf("{rowSum%d}", b) }
+	if !k.kept() {
+		sum = func(int) string { return "{t0}" }
+	}
+	for b := range k.batch {
+		if !k.kept() {
+			a.f("VMOVUPS %d(SP), {t0}", 64*b)
 		}
-		a.f("ADDQ {outStride}, AX")
-		a.f("VMOVUPS {rowSum%d}, (AX)", b)
+		to := "(AX)"
+		switch b {
+		case 0:
+			to = "({out})"
+		case 1:
+			a.f("MOVQ {out}, AX")
+			fallthrough
+		default:
+			a.f("ADDQ {outStride}, AX")
+		}
+		a.f("VMOVUPS %s, %s", sum(b), to)
 	}
 	a.f("ADDQ $64, {out}")
 	a.f("DECQ %s", a.arg("rows"))
@@ -174,13 +204,13 @@ func (k interleaved) end() {
 	a.f("RET")
 }
 
-// dTerm adds {blockSum#}, times d of each row and dx, to {rowSum#}. Of blocks of 256 weights;
+// dTerm adds {blockSum#}, times d of each row and dx, to the row's. Of blocks of 256 weights;
 // {t0} holds d.
 func (k interleaved) dTerm() {
 	k.each("VCVTDQ2PS {blockSum#}, {blockSum#}")
 	k.each("VMULPS {t0}, {blockSum#}, {blockSum#}")
 	k.eachX(304, "VMULPS.BCST %s, {blockSum#}, {blockSum#}")
-	k.each("VADDPS {blockSum#}, {rowSum#}, {rowSum#}")
+	k.addTerm()
 }
 
 // halves writes the low halves of the dwords at m to {t0}, the high ones to {t1}, as floats.
@@ -195,7 +225,7 @@ func (k interleaved) halves(m string) {
 }
 
 // minTerm adds {blockSum#} and {minSum#}, times d and dmin of each row, the low and high halves
-// of the dwords at heads, and dx, to {rowSum#}. {t0} and {t1} are scratch.
+// of the dwords at heads, and dx, to the row's. {t0} and {t1} are scratch.
 func (k interleaved) minTerm(heads string) {
 	k.halves(heads)
 	k.each("VCVTDQ2PS {blockSum#}, {blockSum#}")
@@ -204,7 +234,7 @@ func (k interleaved) minTerm(heads string) {
 	k.each("VMULPS {t1}, {minSum#}, {minSum#}")
 	k.each("VSUBPS {minSum#}, {blockSum#}, {blockSum#}")
 	k.eachX(304, "VMULPS.BCST %s, {blockSum#}, {blockSum#}")
-	k.each("VADDPS {blockSum#}, {rowSum#}, {rowSum#}")
+	k.addTerm()
 }
 
 // early says where the columns of a block are that each of its others needs, n of them from at on,

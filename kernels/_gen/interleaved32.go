@@ -12,7 +12,7 @@ type interleaved32 struct {
 // block by block; for one activation row eight at once as long as there are so many.
 func (k interleaved32) dot() {
 	a := k.a
-	k.begin(k.name, 5)
+	k.begin(k.name, 5, 0)
 	a.use(
 		"scales", "R14", "scales4", "R15", // of activations, of this block
 		"mask", "Z0", // 0x0f in every byte, 0x80 for whole bytes
@@ -65,10 +65,11 @@ func (k interleaved32) dot() {
 		a.f("TESTQ {left}, {left}")
 		a.f("JZ single")
 		a.l("block")
-		k.fetch(16 * 8 * k.bytes)
-		for b := range 8 {
-			k.block(16*k.bytes*b, func(r, disp int) string { return xmem(r, 256+4*b+disp) }, func(r, i int) string { return xmem(r, 32*b+i) })
-		}
+		k.fetching(16*8*k.bytes, func() {
+			for b := range 8 {
+				k.block(16*k.bytes*b, func(r, disp int) string { return xmem(r, 256+4*b+disp) }, func(r, i int) string { return xmem(r, 32*b+i) })
+			}
+		})
 		nextBlock(a, k.batch, 16*8*k.bytes, 320)
 		a.f("JNZ block")
 		a.l("single")
@@ -78,8 +79,7 @@ func (k interleaved32) dot() {
 	}
 	startGroup(a, k.batch, "{group}")
 	a.l("one")
-	k.fetch(16 * k.bytes)
-	k.block(0, xscale, xmem)
+	k.fetching(16*k.bytes, func() { k.block(0, xscale, xmem) })
 	a.f("ADDQ $%d, {w}", 16*k.bytes)
 	nextOfGroup(a, k.batch, "{group}", "next")
 	a.f("DECQ {left}")

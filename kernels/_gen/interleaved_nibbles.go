@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 // An interleavedQ45K emits the kernels of Q4_K and Q5_K for rows that are interleaved.
 type interleavedQ45K struct {
 	interleaved
@@ -9,18 +11,30 @@ type interleavedQ45K struct {
 // dot writes, for each row, Σ dx·(d·Σ scale·w·x - dmin·Σ min·Σx), rounded in Go's order.
 func (k interleavedQ45K) dot() {
 	a := k.a
-	k.begin(k.name, 8)
+	frame := 0
+	if k.batch == 8 {
+		frame = 8 * 64 // row sums, which no registers are left for
+	}
+	k.begin(k.name, 8, frame)
 	a.use(
 		"mask", "Z0", // 0x0f in every byte
 		"w0", "Z1", "w1", "Z2", // 64 weights
 		"t0", "Z3", "t1", "Z4",
-		"sixteens", "Z5", // 0x10 in every byte
-		"highs", "Z6", // 0xf0 in every byte
 	)
-	a.useRow("scales", z, 7, 2)   // bytes of sub-blocks 0 to 3, 4 to 7
-	a.useRow("minimums", z, 9, 2) // likewise
+	if k.high {
+		a.use("sixteens", "Z5") // 0x10 in every byte
+	} else {
+		a.use("highs", "Z5") // 0xf0 in every byte
+	}
+	a.useRow("scales", z, 6, 2) // bytes of sub-blocks 0 to 3, 4 to 7
 	// blockSum is Σ scale·w·x, even and odd are sums of a sub-block.
-	k.useEach(11, "rowSum", "blockSum", "minSum", "even", "odd")
+	k.useEach(8, "blockSum", "even", "odd")
+	if k.batch < 8 {
+		k.useEach(8+3*k.batch, "rowSum")
+	}
+	for b := range k.batch {
+		a.reuse(fmt.Sprint("minSum", b), z(a.num(fmt.Sprint("even", b))))
+	}
 	if k.batch == 1 {
 		a.use("oddSum", "Z16") // of odd sub-blocks, times 16 where high nibbles stay where they are
 	}
@@ -30,15 +44,14 @@ func (k interleavedQ45K) dot() {
 		fifths, readFifths = k.early("fifths", 20, 8, func(c int) string { return k.column(4 + c) })
 	}
 	p := &pack{a: a, lanes: 16, v: z}
-	for _, c := range []struct {
-		register string
-		fill     byte
-	}{{"mask", 0x0f}, {"sixteens", 0x10}, {"highs", 0xf0}} {
-		a.f("VMOVDQU64 %s, {%s}", p.fill(c.fill), c.register)
+	a.f("VMOVDQU64 %s, {mask}", p.fill(0x0f))
+	if k.high {
+		a.f("VMOVDQU64 %s, {sixteens}", p.fill(0x10))
+	} else {
+		a.f("VMOVDQU64 %s, {highs}", p.fill(0xf0))
 	}
 	k.rows(k.bytes, func() {
 		k.scales(p)
-		k.minimums(p)
 		readFifths()
 		k.zero("blockSum")
 		if k.batch == 1 {
@@ -53,6 +66,7 @@ func (k interleavedQ45K) dot() {
 			}
 			a.f("VPADDD {oddSum}, {blockSum0}, {blockSum0}")
 		}
+		k.minimums(p)
 		k.minTerm(k.column(0))
 	})
 }
@@ -60,31 +74,31 @@ func (k interleavedQ45K) dot() {
 // column is dword c of the block of each row.
 func (k interleavedQ45K) column(c int) string { return mem(64*c, "{w}") }
 
-// scales unpacks dwords 1 to 3, the 6-bit scales and minimums.
+// scales unpacks the 6-bit scales of dwords 1 to 3.
 func (k interleavedQ45K) scales(p *pack) {
 	a := k.a
-	six, two := p.fill(0x3f), p.fill(0x30)
 	a.f("VMOVDQU64 %s, {t0}", k.column(1))
-	a.f("VMOVDQU64 %s, {t1}", k.column(2))
-	a.f("VMOVDQU64 %s, {w0}", k.column(3))
-	a.f("VPANDD %s, {t0}, {scales0}", six)
-	a.f("VPANDD %s, {t1}, {minimums0}", six)
-	a.f("VPANDD {mask}, {w0}, {scales1}")
-	a.f("VPSRLD $4, {w0}, {w0}")
-	a.f("VPANDD {mask}, {w0}, {minimums1}")
+	a.f("VPANDD %s, {t0}, {scales0}", p.fill(0x3f))
+	a.f("VPANDD %s, {mask}, {scales1}", k.column(3))
 	// Their upper two bits are those of the first ones' bytes.
 	a.f("VPSRLD $2, {t0}, {t0}")
-	a.f("VPTERNLOGD $0xf8, %s, {t0}, {scales1}", two)
-	a.f("VPSRLD $2, {t1}, {t1}")
-	a.f("VPTERNLOGD $0xf8, %s, {t1}, {minimums1}", two)
+	a.f("VPTERNLOGD $0xf8, %s, {t0}, {scales1}", p.fill(0x30))
 }
 
-// minimums writes Σ min·Σx to {minSum#}: two sub-blocks at a time, as words.
+// minimums writes Σ min·Σx to {minSum#}, which are in {even#}: two sub-blocks at a time, as words.
 func (k interleavedQ45K) minimums(p *pack) {
+	a := k.a
+	a.f("VMOVDQU64 %s, {w0}", k.column(2)) // minimums 0 to 3, and the upper bits of the others
+	a.f("VMOVDQU64 %s, {w1}", k.column(3))
+	a.f("VPSRLD $4, {w1}, {w1}")
+	a.f("VPANDD {mask}, {w1}, {w1}")
+	a.f("VPSRLD $2, {w0}, {t0}")
+	a.f("VPTERNLOGD $0xf8, %s, {t0}, {w1}", p.fill(0x30))
+	a.f("VPANDD %s, {w0}, {w0}", p.fill(0x3f))
 	k.zero("minSum")
 	for pair := range 4 {
 		b := 2 * pair % 4
-		k.a.f("VPSHUFB %s, {minimums%d}, {t0}", p.shuffle(b, -1, b+1, -1), pair/2)
+		a.f("VPSHUFB %s, {w%d}, {t0}", p.shuffle(b, -1, b+1, -1), pair/2)
 		k.eachX(288+4*pair, "VPDPWSSD.BCST %s, {t0}, {minSum#}")
 	}
 }
@@ -136,7 +150,7 @@ func (k interleavedQ45K) pair(p *pack, pair int, fifths func(c int) string) {
 func (k interleaved) iq4xs() {
 	const block = 136
 	a := k.a
-	k.begin("IQ4XS", 8)
+	k.begin("IQ4XS", 8, 0)
 	a.use(
 		"mask", "Z0", // 0x0f in every byte
 		"w0", "Z1", "w1", "Z2",

@@ -10,7 +10,7 @@ import (
 func (k interleaved) q2k() {
 	const block, quants, heads = 84, 4, 20 // dwords, but for the first
 	a := k.a
-	k.begin("Q2K", 8)
+	k.begin("Q2K", 8, 0)
 	a.use(
 		"nibbles", "Z0", // 0x0f in every byte
 		"t0", "Z1", "t1", "Z2",
@@ -82,7 +82,7 @@ func (k interleaved) q2k() {
 func (k interleaved) q3k() {
 	const block, thirds, quants, packed = 110, 0, 8, 24 // dwords behind the halves, but for the first
 	a := k.a
-	k.begin("Q3K", 8)
+	k.begin("Q3K", 8, 0)
 	a.use(
 		"three", "Z0", // in every byte, and four
 		"four", "Z1",

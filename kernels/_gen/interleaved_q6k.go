@@ -5,7 +5,7 @@ package main
 func (k interleaved) q6k() {
 	const block, highs, packed, quants = 210, 0, 16, 20 // dwords behind the halves, but for the first
 	a := k.a
-	k.begin("Q6K", 8)
+	k.begin("Q6K", 8, 0)
 	a.use(
 		"mask", "Z0", // 0x0f in every byte, and 0x30
 		"threes", "Z1",

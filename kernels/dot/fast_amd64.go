@@ -94,15 +94,15 @@ var interleaves = [quant.Count]*interleavedKernel{
 	quant.Q5_0:   {interleavedQ50AVX512, interleavedQ50AVX512x2, interleavedQ50AVX512x4, interleavedQ50AVX512x8},
 	quant.Q2_K:   {interleavedQ2KAVX512, interleavedQ2KAVX512x2, interleavedQ2KAVX512x4, nil},
 	quant.Q3_K:   {interleavedQ3KAVX512, interleavedQ3KAVX512x2, interleavedQ3KAVX512x4, interleavedQ3KAVX512x8},
-	quant.Q4_K:   {interleavedQ4KAVX512, interleavedQ4KAVX512x2, interleavedQ4KAVX512x4, nil},
-	quant.Q5_K:   {interleavedQ5KAVX512, interleavedQ5KAVX512x2, interleavedQ5KAVX512x4, nil},
+	quant.Q4_K:   {interleavedQ4KAVX512, interleavedQ4KAVX512x2, interleavedQ4KAVX512x4, interleavedQ4KAVX512x8},
+	quant.Q5_K:   {interleavedQ5KAVX512, interleavedQ5KAVX512x2, interleavedQ5KAVX512x4, interleavedQ5KAVX512x8},
 	quant.Q6_K:   {interleavedQ6KAVX512, interleavedQ6KAVX512x2, interleavedQ6KAVX512x4, interleavedQ6KAVX512x8},
 	quant.IQ4_NL: {interleavedIQ4NLAVX512, interleavedIQ4NLAVX512x2, interleavedIQ4NLAVX512x4, nil},
 	quant.IQ4_XS: {interleavedIQ4XSAVX512, interleavedIQ4XSAVX512x2, interleavedIQ4XSAVX512x4, nil},
 }
 
 // streamAhead is how many bytes ahead one stream of weights is fetched, 0 where the CPU does so.
-var streamAhead = map[bool]int{false: 2048}[fetchesAhead]
+var streamAhead = map[bool]int{false: 8 << 10}[fetchesAhead]
 
 func interleavedOf(t quant.Type) *interleavedKernel {
 	if isa.Current() < isa.AVX512 {

@@ -19,6 +19,9 @@ func interleavedQ4KAVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, o
 func interleavedQ4KAVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
+func interleavedQ4KAVX512x8(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
 func interleavedQ5KAVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
@@ -26,6 +29,9 @@ func interleavedQ5KAVX512x2(w *byte, n, rows, ahead int, x *byte, xStride int, o
 
 //go:noescape
 func interleavedQ5KAVX512x4(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
+
+//go:noescape
+func interleavedQ5KAVX512x8(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
 //go:noescape
 func interleavedIQ4XSAVX512(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
