@@ -76,6 +76,8 @@ func own(a *server.API) []server.Route {
 		{Method: "GET", Path: "/metrics", Handle: by(a, serveMetrics), Open: a.Options.MetricsPublic},
 		{Method: "GET", Path: "/health", Handle: by(a, serveHealth), Open: true},
 		{Method: "HEAD", Path: "/health", Handle: by(a, serveHealth), Open: true},
+		{Method: "GET", Path: "/v1/health", Handle: by(a, serveHealth), Open: true},
+		{Method: "HEAD", Path: "/v1/health", Handle: by(a, serveHealth), Open: true},
 		{Method: "GET", Path: "/livez", Handle: by(a, serveHealth), Open: true},
 		{Method: "HEAD", Path: "/livez", Handle: by(a, serveHealth), Open: true},
 		{Method: "GET", Path: "/readyz", Handle: by(a, serveReady), Open: true},
