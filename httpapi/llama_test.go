@@ -25,7 +25,7 @@ func (f *fake) Describe(_ context.Context, model string) (engine.Details, error)
 	}
 	d := engine.Details{BOS: "<s>", EOS: "</s>", Slots: 4, Parameters: 7_241_732_096}
 	if m.Kind == engine.KindChat {
-		d.Template, d.Infill = "{{ messages }}", true
+		d.Template, d.Infill, d.Thinks = "{{ messages }}", true, true
 	}
 	return d, nil
 }

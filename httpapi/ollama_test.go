@@ -281,9 +281,9 @@ func TestOllamaModels(t *testing.T) {
 			t.Errorf("%s lists a voice: %s", path, b)
 		}
 	}
-	for _, name := range []string{embedModel, embedModel + ":latest"} {
+	for name, want := range map[string]string{embedModel: `["embedding"]`, embedModel + ":latest": `["embedding"]`, chatModel: `["completion","tools","insert","thinking"]`} {
 		b, _ := io.ReadAll(post(t, s, "/api/show", `{"model":"`+name+`"}`).Body)
-		if !strings.Contains(string(b), `"capabilities":["embedding"]`) {
+		if !strings.Contains(string(b), `"capabilities":`+want) {
 			t.Errorf("%s: %s", name, b)
 		}
 	}
