@@ -38,9 +38,6 @@ type Options struct {
 	engine.Options
 	BuiltIn []BuiltIn // listed beside models of one's own where Builtin says so
 	Kinds   Kinds
-	// Stored returns where the model of the store lies that a name means as pulls are asked
-	// for it, "" when there is none. nil knows no such names.
-	Stored func(name string) (path string)
 }
 
 // BuiltIn is a model that is part of the program.

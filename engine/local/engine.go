@@ -18,7 +18,6 @@ import (
 	"quern/engine/catalog"
 	"quern/engine/device"
 	"quern/engine/graph"
-	"quern/engine/hub"
 	"quern/engine/kv/disk"
 	"quern/engine/lm"
 	"quern/engine/residency"
@@ -69,7 +68,7 @@ func New(o engine.Options) (_ *Engine, err error) {
 	o.MemoryWait = cmp.Or(o.MemoryWait, engine.DefaultMemoryWait)
 	o.KeepAlive = cmp.Or(o.KeepAlive, engine.DefaultKeepAlive)
 	e := &Engine{o: o, log: o.Log, texts: lm.TextBudget(), planning: make(chan struct{}, 1)}
-	if e.catalog, err = catalog.New(catalog.Options{Options: o, BuiltIn: builtIn, Kinds: files{}, Stored: stored(o.Store)}); err != nil {
+	if e.catalog, err = catalog.New(catalog.Options{Options: o, BuiltIn: builtIn, Kinds: files{}}); err != nil {
 		return nil, err
 	}
 	err = speech.Aliases(o.VoiceAliases).Check(e.voices(), e.fetches(), func(alias, voice string, err error) {
@@ -97,21 +96,6 @@ func New(o engine.Options) (_ *Engine, err error) {
 		}
 	}
 	return e, nil
-}
-
-// stored finds the models of a store by the references that they were pulled by.
-func stored(dir string) func(name string) string {
-	return func(name string) string {
-		r, err := hub.ParseRef(name)
-		if err != nil || dir == "" {
-			return ""
-		}
-		m, err := hub.Store{Dir: dir}.Find(r)
-		if err != nil {
-			return ""
-		}
-		return m.Path
-	}
 }
 
 // Add serves one more model as if Options had named it, and describes it.
