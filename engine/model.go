@@ -52,6 +52,7 @@ type Needs struct {
 type Details struct {
 	Template   string // of chats, in Jinja; "" without one
 	BOS, EOS   string // the texts of these tokens, "" without one
+	Thinks     bool   // its chats may think before they answer
 	Infill     bool   // the vocabulary has the tokens to fill in the middle
 	Parameters int64  // 0 when not known
 	Slots      int    // sequences decoded together, as asked for; 0 of models without

@@ -12,9 +12,12 @@ import (
 
 // Options configure an Engine. The zero value serves the built-in model.
 type Options struct {
-	Models  []ModelOptions    // configured models, in order
-	Dirs    []string          // folders whose model files are listed too
-	Store   string            // folder that models are pulled into; its files are listed too, behind all others. It need not be there yet
+	Models []ModelOptions // configured models, in order
+	Dirs   []string       // folders whose model files are listed too
+	Store  string         // folder that models are pulled into; its files are listed too, behind all others. It need not be there yet
+	// Stored is the path of the model of Store that a name means as pulls are asked for it, ""
+	// where there is none. nil knows no such names.
+	Stored  func(name string) (path string)
 	Builtin bool              // list the built-in model; also when nothing else is configured or found
 	Aliases map[string]string // other names of models
 

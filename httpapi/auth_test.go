@@ -82,7 +82,7 @@ func TestWhatNeedsAKey(t *testing.T) {
 		method, path string
 		status       int
 	}{
-		{"GET", "/health", 200}, {"HEAD", "/health", 200}, {"GET", "/livez", 200}, {"GET", "/readyz", 200},
+		{"GET", "/health", 200}, {"HEAD", "/health", 200}, {"GET", "/v1/health", 200}, {"GET", "/livez", 200}, {"GET", "/readyz", 200},
 		{"OPTIONS", "/v1/models", 204},
 		{"GET", "/metrics", 401}, {"GET", "/v1/models", 401}, {"GET", "/models", 401}, {"GET", "/v1/server", 401},
 		{"POST", "/tokenize", 401}, {"POST", "/v1/chat/completions", 401},

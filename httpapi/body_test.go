@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,6 +82,33 @@ func TestTooLarge(t *testing.T) {
 	defer r.Body.Close()
 	wantFailure(t, r, 413, "request_too_large", "")
 	eventually(t, "three times 413 in the log", func() bool { return strings.Count(log.String(), "status=413") == 3 })
+}
+
+// A refused body ends no connection that carries other requests, as those of HTTP/2 do.
+func TestTooLargeOverHTTP2(t *testing.T) {
+	s := httptest.NewUnstartedServer(newAPI(t, httpapi.Options{JSONBody: 1000}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	var conns []net.Conn
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { conns = append(conns, i.Conn) }})
+	for range 3 {
+		q, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/v1/chat/completions", strings.NewReader(strings.Repeat("x", 100_000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Client().Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil || r.ProtoMajor != 2 || r.StatusCode != 413 {
+			t.Errorf("HTTP/%d: %d, %v", r.ProtoMajor, r.StatusCode, err)
+		}
+		r.Body.Close()
+	}
+	if len(conns) != 3 || conns[0] != conns[2] {
+		t.Errorf("connections %v", conns)
+	}
 }
 
 func TestBodyThatStalls(t *testing.T) {

@@ -25,7 +25,7 @@ func (f *fake) Describe(_ context.Context, model string) (engine.Details, error)
 	}
 	d := engine.Details{BOS: "<s>", EOS: "</s>", Slots: 4, Parameters: 7_241_732_096}
 	if m.Kind == engine.KindChat {
-		d.Template, d.Infill = "{{ messages }}", true
+		d.Template, d.Infill, d.Thinks = "{{ messages }}", true, true
 	}
 	return d, nil
 }
@@ -294,6 +294,42 @@ func TestLlamaFields(t *testing.T) {
 				t.Errorf("%d %s, %v; asked %+v", r.StatusCode, b, err, f.last.Load())
 			}
 		})
+	}
+}
+
+// TestLlamaEmbedding: texts become vectors, one list of them a text.
+func TestLlamaEmbedding(t *testing.T) {
+	for _, tt := range []struct {
+		fields string
+		n      int
+		raw    bool
+		want   string // of a refusal
+	}{
+		{`"content":"a b"`, 1, false, ""},
+		{`"content":["a","b"],"embd_normalize":-1`, 2, true, ""},
+		{`"input":[1,2]`, 1, false, ""},
+		{``, 0, false, "content is required"},
+		{`"content":"a","embd_normalize":1`, 0, false, "embd_normalize: 1 is not supported"},
+	} {
+		f := &fake{}
+		r := post(t, newServer(t, httpapi.Options{Engine: f}), "/embedding", strings.Replace(`{"model":"`+embedModel+`",`+tt.fields+`}`, ",}", "}", 1))
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.want != "" {
+			if r.StatusCode != 400 || !strings.Contains(string(b), tt.want) {
+				t.Errorf("%s: %d %s", tt.fields, r.StatusCode, b)
+			}
+			continue
+		}
+		var out []struct {
+			Index     int
+			Embedding [][]float32
+		}
+		if err := json.Unmarshal(b, &out); err != nil || len(out) != tt.n || out[tt.n-1].Index != tt.n-1 || len(out[0].Embedding) != 1 || len(out[0].Embedding[0]) != 96 || f.seen.Load().Raw != tt.raw {
+			t.Errorf("%s: %v, %s", tt.fields, err, b)
+		}
 	}
 }
 

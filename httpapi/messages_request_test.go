@@ -272,7 +272,8 @@ func TestMessagesLate(t *testing.T) {
 	}
 }
 
-// TestMessagesModels: the list of models is the dialect's to its clients, page by page.
+// TestMessagesModels: models are described as the dialect does to its clients, page by page
+// and one by one.
 func TestMessagesModels(t *testing.T) {
 	s := newServer(t, httpapi.Options{})
 	for query, want := range map[string]string{
@@ -282,7 +283,9 @@ func TestMessagesModels(t *testing.T) {
 		"?limit=1&before_id=stub-chat":    `"has_more":false,"first_id":"` + chatModel + `"`,
 		"?limit=5&before_id=" + chatModel: `"data":[],"has_more":false,"first_id":null`,
 		"?limit=0":                        `limit must be between`,
-		"?after_id=none":                  `after_id must be the id of a model`,
+		"?after_id=none":                  `{"type":"error","error":{"type":"invalid_request_error","message":"after_id must be the id of a model`,
+		"/" + chatModel:                   `{"type":"model","id":"` + chatModel + `","display_name":"` + chatModel + `","created_at":"`,
+		"/none":                           `{"type":"error","error":{"type":"not_found_error","message":"model \"none\" does not exist`,
 	} {
 		q, err := http.NewRequest("GET", s.URL+"/v1/models"+query, nil)
 		if err != nil {

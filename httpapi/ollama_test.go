@@ -177,7 +177,7 @@ func TestOllamaRefused(t *testing.T) {
 		{"/api/chat", `"messages":[{"role":"boss","content":"x"}]`, "role must be one of"},
 		{"/api/chat", userX + `,"options":{"mirostat":2}`, "options.mirostat is not supported"},
 		{"/api/chat", userX + `,"options":{"temperature":3}`, "options.temperature must be between"},
-		{"/api/chat", userX + `,"format":"yaml"`, "format must be one of"},
+		{"/api/chat", userX + `,"format":"yaml"`, `format must be "json" or a JSON Schema, got "yaml"`},
 		{"/api/chat", userX + `,"format":{"wrong":1}`, "format/wrong"},
 		{"/api/chat", userX + `,"think":"a lot"`, "think must be one of"},
 		{"/api/chat", userX + `,"logprobs":true`, "logprobs is not supported"},
@@ -187,6 +187,7 @@ func TestOllamaRefused(t *testing.T) {
 		{"/api/generate", `"prompt":"x","template":"y"`, "template is not supported"},
 		{"/api/generate", `"prompt":"x","raw":true,"system":"y"`, "raw gives the model the prompt as it is"},
 		{"/api/create", `"from":"x"`, "not made or copied"},
+		{"/api/blobs/sha256:00", ``, "not made or copied"}, // what a create sends first
 	} {
 		f := &fake{}
 		if status, lines := said(t, f, tt.path, tt.body); status < 400 || len(lines) != 1 || !strings.Contains(lines[0].Error, tt.want) || f.last.Load() != nil {
@@ -248,6 +249,12 @@ func TestOllamaEmbeds(t *testing.T) {
 	if err := json.NewDecoder(post(t, s, "/api/embeddings", `{"model":"`+embedModel+`","prompt":"a b"}`).Body).Decode(&out); err != nil || len(out.Embedding) != 96 || !f.seen.Load().Raw {
 		t.Errorf("%v %+v", err, out)
 	}
+	for _, body := range []string{`,"prompt":""`, ``} {
+		b, _ := io.ReadAll(post(t, s, "/api/embeddings", `{"model":"`+embedModel+`"`+body+`}`).Body)
+		if string(b) != `{"embedding":[]}`+"\n" {
+			t.Errorf("without a prompt: %s", b)
+		}
+	}
 }
 
 // TestOllamaModels: models are listed and described, by names with and without the tag that
@@ -274,9 +281,9 @@ func TestOllamaModels(t *testing.T) {
 			t.Errorf("%s lists a voice: %s", path, b)
 		}
 	}
-	for _, name := range []string{embedModel, embedModel + ":latest"} {
+	for name, want := range map[string]string{embedModel: `["embedding"]`, embedModel + ":latest": `["embedding"]`, chatModel: `["completion","tools","insert","thinking"]`} {
 		b, _ := io.ReadAll(post(t, s, "/api/show", `{"model":"`+name+`"}`).Body)
-		if !strings.Contains(string(b), `"capabilities":["embedding"]`) {
+		if !strings.Contains(string(b), `"capabilities":`+want) {
 			t.Errorf("%s: %s", name, b)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -127,6 +128,16 @@ func TestPullWhole(t *testing.T) {
 	f = &fakeStore{steps: []engine.Pull{{Ref: "o/n", State: engine.PullDone, Done: 1, Size: 1}}}
 	if m := decode(t, post(t, managed(t, f), "/v1/models/pull", `{"model":"o/n"}`)); m["id"] != nil || !strings.Contains(m["note"].(string), "log") {
 		t.Errorf("%v", m)
+	}
+}
+
+// TestPullOllama: its programs add a tag to names without one.
+func TestPullOllama(t *testing.T) {
+	for _, name := range []string{"o/n", "o/n:latest"} {
+		f := &fakeStore{steps: pulled}
+		if m := decode(t, post(t, managed(t, f), "/api/pull", `{"model":"`+name+`","stream":false}`)); m["status"] != "success" || !slices.Equal(f.asked, []string{"pull o/n"}) {
+			t.Errorf("%s: %v, asked for %v", name, m, f.asked)
+		}
 	}
 }
 

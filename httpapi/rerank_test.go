@@ -40,7 +40,7 @@ func TestRerank(t *testing.T) {
 		Score    float32 `json:"relevance_score"`
 		Document *struct{ Text string }
 	}
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		name, body string
 		order      []int
 		scores     []float32
@@ -55,8 +55,9 @@ func TestRerank(t *testing.T) {
 		{"what asks for nothing", `{"query":"x","documents":["x"],"rank_fields":[],"return_embeddings":false,"truncate_prompt_tokens":-1,"use_activation":true}`, []int{0}, []float32{1}, nil},
 		{"nulls are absent", `{"query":"x","documents":["x"],"top_n":null,"return_documents":null,"model":null,"max_tokens_per_doc":9}`, []int{0}, []float32{1}, nil},
 	} {
+		paths := []string{"/v1/rerank", "/rerank", "/v1/reranking", "/reranking"}
 		t.Run(tt.name, func(t *testing.T) {
-			resp := post(t, s, "/v1/rerank", tt.body)
+			resp := post(t, s, paths[i%len(paths)], tt.body)
 			var got struct {
 				ID, Model string
 				Results   []result

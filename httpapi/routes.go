@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"net/http"
 	"slices"
 
 	"quern/httpapi/internal/anthropic"
 	"quern/httpapi/internal/cohere"
 	"quern/httpapi/internal/eleven"
+	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/llama"
 	"quern/httpapi/internal/ollama"
 	"quern/httpapi/internal/openai"
@@ -18,13 +20,14 @@ import (
 
 // dialects are all that is answered. To add one is to write its package and its line.
 func dialects(a *server.API) []server.Dialect {
-	models := by(a, listModels)
+	models, model := by(a, listModels), by(a, getModel)
 	return []server.Dialect{
 		{Routes: own(a)},
 		{Routes: pages(a)},
 		{Routes: append(openai.Routes(a),
-			server.Route{Method: "GET", Path: "/v1/models", Handle: models, Bare: true},
-			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Bare: true})},
+			server.Route{Method: "GET", Path: "/v1/models", Handle: models, Fail: failModels, Bare: true},
+			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Fail: failModels, Bare: true},
+			server.Route{Method: "GET", Path: "/v1/models/*id", Handle: model, Fail: failModels, Bare: true})},
 		{Routes: responses.Routes(a)},
 		{Routes: realtime.Routes(a)},
 		{Routes: cohere.Routes(a)},
@@ -50,6 +53,22 @@ func listModels(a *server.API, c *server.Call) error {
 	return openai.ListModels(a, c)
 }
 
+// getModel answers GET /v1/models/ID as listModels does the list.
+func getModel(a *server.API, c *server.Call) error {
+	if anthropic.IsClient(c.R) {
+		return anthropic.GetModel(a, c)
+	}
+	return openai.GetModel(a, c)
+}
+
+// failModels spells failures of both.
+func failModels(e *fault.Error, r *http.Request) (status int, body any) {
+	if anthropic.IsClient(r) {
+		return anthropic.Fail(e, r)
+	}
+	return e.Status, e.Body()
+}
+
 // own are the endpoints for the operator of the server.
 func own(a *server.API) []server.Route {
 	return []server.Route{
@@ -57,6 +76,8 @@ func own(a *server.API) []server.Route {
 		{Method: "GET", Path: "/metrics", Handle: by(a, serveMetrics), Open: a.Options.MetricsPublic},
 		{Method: "GET", Path: "/health", Handle: by(a, serveHealth), Open: true},
 		{Method: "HEAD", Path: "/health", Handle: by(a, serveHealth), Open: true},
+		{Method: "GET", Path: "/v1/health", Handle: by(a, serveHealth), Open: true},
+		{Method: "HEAD", Path: "/v1/health", Handle: by(a, serveHealth), Open: true},
 		{Method: "GET", Path: "/livez", Handle: by(a, serveHealth), Open: true},
 		{Method: "HEAD", Path: "/livez", Handle: by(a, serveHealth), Open: true},
 		{Method: "GET", Path: "/readyz", Handle: by(a, serveReady), Open: true},

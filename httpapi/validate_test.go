@@ -268,9 +268,15 @@ func TestValidation(t *testing.T) {
 
 func TestMessagesNameBothNumbers(t *testing.T) {
 	s := newServer(t, httpapi.Options{})
-	got := wantFailure(t, post(t, s, "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"temperature":3}`), 400, "invalid_value", "temperature")
-	if want := "temperature must be between 0 and 2, got 3"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for _, tt := range []struct{ field, value, want string }{
+		{"temperature", "3", "temperature must be between 0 and 2, got 3"},
+		{"top_k", "-2", "top_k must be at least -1, got -2"},
+		{"top_k", "4000000000", "top_k must be between -1 and 2147483647, got 4000000000"},
+	} {
+		got := wantFailure(t, post(t, s, "/v1/chat/completions", `{`+userX+`,"`+tt.field+`":`+tt.value+`}`), 400, "invalid_value", tt.field)
+		if got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ type app struct {
 
 func open(log *slog.Logger) (*app, error) {
 	e, err := local.New(engine.Options{
-		Builtin: true, Store: kept, Threads: 1, Log: log, LoadTimeout: patience,
+		Builtin: true, Store: kept, Stored: hub.Store{Dir: kept}.Named, Threads: 1, Log: log, LoadTimeout: patience,
 		Defaulted: engine.ModelOptions{Slots: slots},
 	})
 	if err != nil {

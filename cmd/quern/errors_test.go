@@ -53,7 +53,7 @@ func TestErrors(t *testing.T) {
 		{"bench --quality tiny.gguf dir", 1, "dir: is a directory"},
 		{"bench --quality --reps 1 tiny.gguf empty", 2, "--reps has no effect: --quality measures no speed"},
 		{"bench --window 64 tiny.gguf", 2, "--window has no effect: it belongs to --quality"},
-		{"quantize none.gguf x.gguf q8_0", 1, "none.gguf: no such file or directory"},
+		{"quantize none.gguf x.gguf q8_0", 1, `no file "none.gguf" and no model of that name; there is quern-tiny, quern-formant`},
 		{"quantize secret.txt x.gguf q8_0", 1, "malformed model file: secret.txt is a text file, not a model"},
 		{"quantize WHISPER x.gguf q8_0", 1, "quantize writes text models, and WHISPER is for: quern transcribe --model WHISPER"},
 		{"run-onnx none.onnx", 1, "none.onnx: no such file or directory"},

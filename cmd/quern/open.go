@@ -256,8 +256,8 @@ func (m *models) missing(name string) error {
 	if c := spell.Closest(name, m.ids()); c != "" {
 		return fmt.Errorf("%w; did you mean %q?", err, c)
 	}
-	if _, bad := hub.ParseRef(name); bad == nil && !slices.Contains(settings.ModelEndings, filepath.Ext(name)) {
-		return fmt.Errorf("%w; a model of the hub is called hub:%s", err, name)
+	if r, bad := hub.ParseRef(name); bad == nil && !slices.Contains(settings.ModelEndings, filepath.Ext(name)) {
+		return fmt.Errorf("%w; a model of the hub is called %s%s", err, hub.Prefix, r)
 	}
 	return err
 }

@@ -93,6 +93,7 @@ func TestPullListRemove(t *testing.T) {
 		{"offline, it is here", "pull o/n", "", append(env, "QUERN_OFFLINE=1"), 0, []string{"is here", "quern serve"}, nil},
 		{"list", "list", "", env, 0, []string{"MODEL", "o/n:Q4_K_M", "gguf", "552 kB"}, nil},
 		{"run", "run --max-tokens 1 hub:o/n hello", "", append(env, "QUERN_OFFLINE=1"), 0, []string{"hello"}, nil},
+		{"quantize", "quantize o/n x.gguf q8_0", "", env, 0, []string{"x.gguf: "}, nil},
 		{"another by file", "pull o/n/m-Q8_0.gguf", "", withToken, 0, []string{"hub:o/n:Q8_0"}, nil},
 		{"remove nothing", "rm o/x", "", env, 1, nil, []string{"not on this machine"}},
 		{"remove, no", "rm o/n:q8_0", "n\n", env, 1, []string{"o/n/m-Q8_0.gguf", "Remove 5 B?", "Nothing was removed"}, nil},

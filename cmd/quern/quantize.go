@@ -23,7 +23,7 @@ func (a *app) quantizeCmd() *cobra.Command {
 		Short: "Write a model as a GGUF file with fewer bits a weight",
 		Long: `Writes a GGUF file with the weights of a model in fewer bits. SOURCE is a GGUF file
 that holds F32, F16 or BF16, or a directory of SafeTensors, whose tokenizer and chat
-template come along. TYPE is one of
+template come along, or the name of a model that was pulled. TYPE is one of
 ` + strings.Join(quantize.Types(), ", ") + `.
 Which weights get more bits than others follows llama.cpp, which reads the file too.
 "quern bench --quality" tells what was lost.`,
@@ -43,16 +43,20 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			if err != nil {
 				return err
 			}
-			if st, err := os.Stat(args[0]); err == nil && st.Mode().IsRegular() {
-				if use := local.FileUse(args[0]); use != "" {
+			ctx, stop := signals(cmd.Context(), stopSignals...)
+			defer stop()
+			source, err := a.modelFile(ctx, cmd, args[0])
+			if err != nil {
+				return err
+			}
+			if st, err := os.Stat(source); err == nil && st.Mode().IsRegular() {
+				if use := local.FileUse(source); use != "" {
 					return fmt.Errorf("quantize writes text models, and %s is for: %s", args[0], use)
 				}
 			}
-			ctx, stop := signals(cmd.Context(), stopSignals...)
-			defer stop()
 			bars := a.progress("quantising")
 			err = quantize.File(ctx, quantize.Options{
-				Source: args[0], Target: args[1], Type: args[2], Threads: s.Threads,
+				Source: source, Target: args[1], Type: args[2], Threads: s.Threads,
 				Progress: func(done float64) { bars.Update(filepath.Base(args[0]), done) },
 			})
 			bars.Wait()

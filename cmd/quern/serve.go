@@ -23,6 +23,7 @@ import (
 	"quern/cmd/quern/internal/notify"
 	"quern/cmd/quern/internal/settings"
 	"quern/cmd/quern/internal/telemetry"
+	"quern/engine/hub"
 	"quern/engine/local"
 	"quern/httpapi"
 	"quern/httpapi/audit"
@@ -122,6 +123,8 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	var unfound error // where models are pulled to; it matters to who wants that
 	if o.Store, unfound = a.storeDir(s); unfound != nil {
 		log.Debug("models cannot be pulled", "err", unfound)
+	} else {
+		o.Stored = hub.Store{Dir: o.Store}.Named
 	}
 	e, err := local.New(o)
 	if err != nil {

@@ -42,8 +42,8 @@ var usualNames = map[string]engine.Kind{
 }
 
 // Lookup finds the model a request means: exact id, alias, id without its ":quant"
-// part when unambiguous, then without regard to case; any of these with ":" and the name of
-// one of the model's adapters. An empty name is the default model of the first of kinds
+// part when unambiguous, then without regard to case, then what a pull of that name has
+// brought; any of these with ":" and the name of one of the model's adapters. An empty name is the default model of the first of kinds
 // that has one. Where there is no such model, folders
 // that were not looked at just now are read again first.
 func (c *Catalog) Lookup(name string, kinds ...engine.Kind) (Ref, error) {
@@ -135,6 +135,13 @@ func (c *Catalog) loosely(name string) (Ref, bool) {
 	}
 	if n, ok := only(func(x *Entry) bool { return strings.EqualFold(x.ID, name) }); ok {
 		return n, true
+	}
+	if c.o.Stored != nil {
+		if path := c.o.Stored(name); path != "" {
+			if n := c.At(path); n != nil {
+				return Ref{Entry: n}, true
+			}
+		}
 	}
 	// A default that is itself such a name means nothing more.
 	if usual, ok := usualNames[strings.ToLower(name)]; ok && usualNames[strings.ToLower(c.o.Defaults[usual])] == "" {

@@ -12,6 +12,7 @@ import (
 
 	"quern/bench/poll"
 	"quern/engine"
+	"quern/engine/builtin"
 	"quern/engine/local"
 	"quern/engine/sample"
 )
@@ -139,5 +140,41 @@ func TestKilled(t *testing.T) {
 	}
 	if text == "" {
 		t.Error("the model says nothing")
+	}
+}
+
+// Models of the store answer to the references that they are pulled by; of several number
+// types the one that a pull would take is meant where none is named.
+func TestPulledNames(t *testing.T) {
+	store := t.TempDir()
+	dir := filepath.Join(store, "Own", "Name")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"m-Q4_K_M.gguf", "m-Q8_0.gguf"} {
+		if err := os.WriteFile(filepath.Join(dir, name), builtin.GGUF(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := local.New(engine.Options{Store: store, Stored: Store{Dir: store}.Named})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for name, want := range map[string]string{
+		"Own/Name":                        "Own/Name/m-Q4_K_M",
+		"Own/Name:q8_0":                   "Own/Name/m-Q8_0",
+		"Own/Name/m-Q8_0.gguf":            "Own/Name/m-Q8_0",
+		"hub:Own/Name:Q8_0":               "Own/Name/m-Q8_0",
+		"hf.co/Own/Name:Q4_K_M":           "Own/Name/m-Q4_K_M",
+		"Own/Name:Q5_K_M":                 "",
+		"Own/Other":                       "",
+		"../" + filepath.Base(store):      "",
+		"Own/Name/../Name/m-Q8_0.gguf":    "",
+		filepath.Join(dir, "m-Q8_0.gguf"): "",
+	} {
+		if info, err := e.Find(name, engine.KindChat); info.ID != want || (err == nil) != (want != "") {
+			t.Errorf("%q is %q, %v; want %q", name, info.ID, err, want)
+		}
 	}
 }

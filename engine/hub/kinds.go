@@ -36,7 +36,7 @@ var kinds = []kind{
 	{
 		name:    "gguf",
 		weights: []string{"*.gguf", "*/*.gguf", "*/*/*.gguf"},
-		not:     []string{"mmproj*", "*imatrix*"}, // projectors for images; statistics for quantisers
+		not:     []string{"*mmproj*", "*imatrix*"}, // projectors for images; statistics for quantisers
 		label:   ggmlLabel,
 	},
 	{

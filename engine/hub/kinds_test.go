@@ -7,7 +7,7 @@ import (
 )
 
 func TestPick(t *testing.T) {
-	gguf := []string{"README.md", "config.json", "x-Q8_0.gguf", "x-Q4_K_M.gguf", "x-UD-Q4_K_XL.gguf", "x-IQ4_XS.gguf", "x-f16.gguf", "mmproj-x-f16.gguf", "x.imatrix.gguf"}
+	gguf := []string{"README.md", "config.json", "x-Q8_0.gguf", "x-Q4_K_M.gguf", "x-UD-Q4_K_XL.gguf", "x-IQ4_XS.gguf", "x-f16.gguf", "mmproj-x-f16.gguf", "x.mmproj-Q8_0.gguf", "x.imatrix.gguf"}
 	split := []string{"Q8_0/x-Q8_0-00001-of-00002.gguf", "Q8_0/x-Q8_0-00002-of-00002.gguf", "BF16/x-00001-of-00003.gguf", "BF16/x-00003-of-00003.gguf"}
 	st := []string{".gitattributes", "README.md", "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
 		"model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "consolidated.safetensors", "pytorch_model.bin"}

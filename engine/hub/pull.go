@@ -280,11 +280,12 @@ const spare = 64 << 20
 type SpaceError struct {
 	Ref        Ref
 	Need, Free int64
+	Spare      int64 // of Free, what a pull leaves
 	Dir        string
 }
 
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("%v: %s needs %d MB and %s has %d MB left", ErrSpace, e.Ref, (e.Need+999_999)/1e6, e.Dir, e.Free/1e6)
+	return fmt.Sprintf("%v: %s needs %d MB beside %d MB that stay free, and %s has %d MB left", ErrSpace, e.Ref, (e.Need+999_999)/1e6, e.Spare/1e6, e.Dir, e.Free/1e6)
 }
 
 // Unwrap returns ErrSpace.
@@ -304,5 +305,5 @@ func (c *Client) Room(p *Plan) error {
 	if need == 0 || free < 0 || need <= free-spare {
 		return nil
 	}
-	return &SpaceError{p.Ref, need, free, c.o.Store.Dir}
+	return &SpaceError{p.Ref, need, free, spare, c.o.Store.Dir}
 }

@@ -3,7 +3,9 @@ package hub
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +23,9 @@ type Ref struct {
 	Revision    string // branch, tag or commit; "" is the repository's main branch
 }
 
+// mainBranch is the revision that is meant where none is named.
+const mainBranch = "main"
+
 // Bounds of what a reference may hold.
 const (
 	maxName     = 96 // the hub's own bound
@@ -30,14 +35,54 @@ const (
 	maxRevision = 256
 )
 
-// ParseRef reads a reference, with or without Prefix. Every error wraps ErrRef.
+// hosts are names of the hub that stand before a reference: other programs write
+// hf.co/OWNER/NAME:QUANT, and browsers show whole addresses.
+var hosts = []string{"huggingface.co", "hf.co"}
+
+// views are the pages of a repository: OWNER/NAME/VIEW/REVISION/FILE.
+var views = []string{"blob", "resolve", "tree", "raw"}
+
+// ParseRef reads a reference, with or without Prefix, or the address of a page of the hub.
+// Every error wraps ErrRef.
 func ParseRef(s string) (Ref, error) {
-	r, err := parseRef(strings.TrimPrefix(s, Prefix))
+	r, err := parseRef(bareRef(strings.TrimPrefix(s, Prefix)))
 	if err != nil {
 		return Ref{}, fmt.Errorf("%w: %s: write OWNER/NAME, OWNER/NAME:QUANT or OWNER/NAME/FILE, and @REVISION after it if wanted", ErrRef, err)
 	}
 	return r, nil
 }
+
+// bareRef takes the hub's name from before a reference. What has another host stays.
+func bareRef(s string) string {
+	scheme, address, web := strings.Cut(s, "://")
+	if web && scheme != "https" && scheme != "http" || len(s) > maxPath+maxRevision+2*maxName {
+		return s
+	}
+	if !web {
+		address = s
+	}
+	host, ref, _ := strings.Cut(address, "/")
+	if !isHost(strings.TrimPrefix(strings.ToLower(host), "www.")) {
+		return s
+	}
+	if web {
+		ref, _, _ = strings.Cut(ref, "#")
+		ref, _, _ = strings.Cut(ref, "?")
+		if plain, err := url.PathUnescape(ref); err == nil {
+			ref = plain
+		}
+	}
+	ref = strings.TrimSuffix(ref, "/")
+	if seg := strings.SplitN(ref, "/", 5); len(seg) > 3 && slices.Contains(views, seg[2]) {
+		ref = strings.Join(slices.Delete(slices.Clone(seg), 2, 4), "/")
+		if seg[3] != mainBranch {
+			ref += "@" + seg[3]
+		}
+	}
+	return ref
+}
+
+func isHost(s string) bool { return slices.Contains(hosts, strings.ToLower(s)) }
 
 func parseRef(s string) (r Ref, err error) {
 	if len(s) > maxPath+maxRevision+2*maxName {
@@ -62,7 +107,7 @@ func parseRef(s string) (r Ref, err error) {
 	if end >= 0 {
 		name = rest[:end]
 	}
-	if !validName(owner) {
+	if !validName(owner) || isHost(owner) {
 		return r, fmt.Errorf("%q is no owner", owner)
 	}
 	if !validName(name) || strings.HasSuffix(strings.ToLower(name), ".git") {
@@ -107,7 +152,7 @@ func (r Ref) String() string {
 
 func (r Ref) revision() string {
 	if r.Revision == "" {
-		return "main"
+		return mainBranch
 	}
 	return r.Revision
 }

@@ -19,6 +19,18 @@ func TestParseRef(t *testing.T) {
 		{"a/b:UD-q4_K_XL@v1.0", Ref{Owner: "a", Name: "b", Quant: "UD-Q4_K_XL", Revision: "v1.0"}, true},
 		{"a/b/c d/e.gguf@refs/pr/3", Ref{Owner: "a", Name: "b", File: "c d/e.gguf", Revision: "refs/pr/3"}, true},
 		{"a/b/é.gguf", Ref{Owner: "a", Name: "b", File: "é.gguf"}, true},
+		{"hf.co/a/b:q8_0", Ref{Owner: "a", Name: "b", Quant: "Q8_0"}, true},
+		{"hub:HuggingFace.co/a/b/c.gguf@v1", Ref{Owner: "a", Name: "b", File: "c.gguf", Revision: "v1"}, true},
+		{"https://huggingface.co/a/b", Ref{Owner: "a", Name: "b"}, true},
+		{"https://www.huggingface.co/a/b/tree/main", Ref{Owner: "a", Name: "b"}, true},
+		{"https://huggingface.co/a/b/blob/main/c/d%20e.gguf", Ref{Owner: "a", Name: "b", File: "c/d e.gguf"}, true},
+		{"https://huggingface.co/a/b/resolve/v1.0/c.gguf?download=true", Ref{Owner: "a", Name: "b", File: "c.gguf", Revision: "v1.0"}, true},
+		{"https://huggingface.co/a/b/blob/main/..%2f..%2fc", Ref{}, false},
+		{"https://huggingface.co/a/b/blob/main/%zz", Ref{Owner: "a", Name: "b", File: "%zz"}, true},
+		{"https://huggingface.co/", Ref{}, false},
+		{"ftp://huggingface.co/a/b", Ref{}, false},
+		{"https://huggingface.co.example.org/a/b", Ref{}, false},
+		{"hf.co/hf.co/b", Ref{}, false},
 		{"", Ref{}, false},
 		{"a", Ref{}, false},
 		{"/b", Ref{}, false},
@@ -66,7 +78,7 @@ func TestParseRef(t *testing.T) {
 }
 
 func FuzzParseRef(f *testing.F) {
-	for _, s := range []string{"a/b", "hub:a/b:q4_k_m@v1", "a/b/c/d.gguf@refs/pr/3", "a/b/../../c", "a/b:@", "/", "a/b/\\x"} {
+	for _, s := range []string{"a/b", "hub:a/b:q4_k_m@v1", "a/b/c/d.gguf@refs/pr/3", "a/b/../../c", "a/b:@", "https://hf.co/a/b/blob/x/c", "hf.co/hub:a/b", "/", "a/b/\\x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

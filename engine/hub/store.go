@@ -169,6 +169,20 @@ func (s Store) Find(r Ref) (Model, error) {
 	return s.find(root, r)
 }
 
+// Named returns what to open of the model that a reference means, "" when it is none or the
+// store has not got that model whole.
+func (s Store) Named(name string) (path string) {
+	r, err := ParseRef(name)
+	if err != nil {
+		return ""
+	}
+	m, err := s.Find(r)
+	if err != nil {
+		return ""
+	}
+	return m.Path
+}
+
 func (s Store) find(root *os.Root, r Ref) (Model, error) {
 	have, err := scan(root, r.Repo())
 	if err != nil {

@@ -136,11 +136,15 @@ func TestDescribe(t *testing.T) {
 	dir, graph := crossEncoder(t, 2)
 	zero := float32(0)
 	e := open(t, engine.Options{Builtin: true, Defaulted: engine.ModelOptions{Slots: 5}, Models: []engine.ModelOptions{
-		{Name: "c", Path: dir}, {Name: "g", Path: graph}, {Name: "own", Path: small, ChatTemplate: "{{ messages }}", Sampling: engine.Sampling{Temperature: &zero}}}})
+		{Name: "c", Path: dir}, {Name: "g", Path: graph}, {Name: "own", Path: small, ChatTemplate: "{{ messages }}", Sampling: engine.Sampling{Temperature: &zero}},
+		{Name: "thinks", Path: small, ChatTemplate: "{% for m in messages %}{{ m.role }}: {{ m.content.split('</think>')[-1] }}{% endfor %}"}}})
 	for _, m := range e.Models() {
 		d, err := e.Describe(t.Context(), m.ID)
 		if err != nil {
 			t.Fatalf("%s: %v", m.ID, err)
+		}
+		if want := m.ID == "thinks" || m.ID == "own"; d.Thinks != want { // the latter shows messages with all they have
+			t.Errorf("%s thinks: %v", m.ID, d.Thinks)
 		}
 		switch m.ID {
 		case "quern-tiny":

@@ -3,17 +3,19 @@ package local
 import (
 	"cmp"
 	"context"
+	"log/slog"
 
 	"quern/engine"
 	"quern/engine/catalog"
 	"quern/engine/lm"
 	"quern/engine/onnx/serve"
+	"quern/engine/textgen"
 	"quern/engine/token"
 	"quern/formats/weights"
 )
 
 // A teller adds what a model's files say of it.
-type teller func(n *catalog.Entry, d *engine.Details) error
+type teller func(ctx context.Context, n *catalog.Entry, d *engine.Details) error
 
 // Describe tells what a model's files and options say of it, whether or not it is loaded.
 // Like Needs it reads one model at a time.
@@ -39,7 +41,7 @@ func (e *Engine) Describe(ctx context.Context, name string) (engine.Details, err
 		return d, err
 	}
 	defer leave()
-	if err := tell(n.Entry, &d); err != nil {
+	if err := tell(ctx, n.Entry, &d); err != nil {
 		return d, engine.Errorf(engine.CodeEngineFailure, "", "the files of model %q cannot be read", n.ID).Because(err)
 	}
 	return d, nil
@@ -56,7 +58,7 @@ func (e *Engine) plan(ctx context.Context) (leave func(), err error) {
 }
 
 // tellText tells of a recorded model.
-func tellText(n *catalog.Entry, d *engine.Details) error {
+func tellText(ctx context.Context, n *catalog.Entry, d *engine.Details) error {
 	set, err := lm.Open(n.About().Path)
 	if err != nil {
 		return err
@@ -65,22 +67,23 @@ func tellText(n *catalog.Entry, d *engine.Details) error {
 	for w := range set.All() {
 		d.Parameters += int64(w.Elems())
 	}
-	return tellTokens(&set.Meta, n, d)
+	return tellTokens(ctx, &set.Meta, n, d)
 }
 
 // tellONNX tells of a model whose network is a graph.
-func tellONNX(n *catalog.Entry, d *engine.Details) error {
+func tellONNX(ctx context.Context, n *catalog.Entry, d *engine.Details) error {
 	h, err := serve.Read(n.About().Path)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	return tellTokens(&h.Meta, n, d)
+	return tellTokens(ctx, &h.Meta, n, d)
 }
 
-// tellTokens tells what a tokenizer's file says.
-func tellTokens(meta *weights.Meta, n *catalog.Entry, d *engine.Details) error {
-	d.Template = cmp.Or(n.Options.ChatTemplate, meta.String("tokenizer.chat_template"))
+// tellTokens tells what a tokenizer's file says, and the chat template that comes with it.
+func tellTokens(ctx context.Context, meta *weights.Meta, n *catalog.Entry, d *engine.Details) error {
+	templates := textgen.Templates{Configured: n.Options.ChatTemplate, Own: meta.String("tokenizer.chat_template"), Format: n.Options.ToolFormat}
+	d.Template = cmp.Or(templates.Configured, templates.Own)
 	spec, err := token.From(meta)
 	if err != nil {
 		return err
@@ -91,5 +94,9 @@ func tellTokens(meta *weights.Meta, n *catalog.Entry, d *engine.Details) error {
 	}
 	d.BOS, d.EOS = v.Text(v.Special(token.BOS)), v.Text(v.Special(token.EOS))
 	d.Infill = v.Special(token.FIMPrefix) != token.None && v.Special(token.FIMSuffix) != token.None && v.Special(token.FIMMiddle) != token.None
-	return nil
+	m, err := textgen.New(ctx, lm.Reader{ID: n.ID, Vocab: v}, templates, slog.New(slog.DiscardHandler))
+	if err == nil {
+		d.Thinks = m.Thinks()
+	}
+	return nil // a template that cannot be used is told of by requests
 }

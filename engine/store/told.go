@@ -30,8 +30,8 @@ func Told(r hub.Ref, err error) error {
 	case err == nil, errors.As(err, &known), errors.Is(err, hub.ErrNotPulled):
 		return err
 	case errors.As(err, &space):
-		return engine.Errorf(engine.CodeStoreFull, "model", "%s needs %d MB, and the disk of the model folder has %d MB left; remove what is not needed, or have models pulled to another disk (the first of model_dirs)",
-			r, (space.Need+999_999)/1e6, space.Free/1e6).Because(err)
+		return engine.Errorf(engine.CodeStoreFull, "model", "%s needs %d MB beside %d MB that stay free, and the disk of the model folder has %d MB left; remove what is not needed, or have models pulled to another disk (the first of model_dirs)",
+			r, (space.Need+999_999)/1e6, space.Spare/1e6, space.Free/1e6).Because(err)
 	case errors.Is(err, syscall.ENOSPC):
 		return engine.Errorf(engine.CodeStoreFull, "model", "the disk of the model folder is full; what has arrived of %s stays: remove what is not needed, and pull it again", r).Because(err)
 	case errors.Is(err, hub.ErrBusy):

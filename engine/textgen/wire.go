@@ -68,6 +68,9 @@ func (m *Model) dialectOf(t *chat.Template, source string) *dialect {
 	return d
 }
 
+// Thinks reports whether answers of chats may hold thinking, as far as their template tells.
+func (m *Model) Thinks() bool { return m.dialect != nil && m.dialect().thinks }
+
 // symbolsOf prepares a format.
 func (m *Model) symbolsOf(f *wire.Format) *symbols {
 	s := newSymbols(m.Vocab, f)

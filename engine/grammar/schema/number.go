@@ -60,8 +60,8 @@ const (
 )
 
 // writable are the texts of numerals that are written: whole numbers and enumerated ones
-// with one zero behind the point or behind themselves, if any, and others with so many
-// digits. Digits of numbers under several large divisors are not counted: to tell which
+// without zeros behind the point, as clients read no others into integers, and others with so
+// many digits. Digits of numbers under several large divisors are not counted: to tell which
 // are left in how many digits takes too long.
 func writable(n *node) *node {
 	digits := maxWritten + n.digits()
@@ -71,17 +71,23 @@ func writable(n *node) *node {
 	case n == anything:
 		return seq(in, part, times(seq(chars('E', 'E', 'e', 'e'), times(chars('+', '+', '-', '-'), 0, 1), times(digit, 1, maxPower)), 0, 1))
 	case n == whole:
-		return seq(in, times(word(".0"), 0, 1))
+		return integers(digits - 1)
 	case n.divisors() > maxCounted:
 		return and(decimal, shortest(n))
 	}
 	return and(seq(in, part), shortest(n))
 }
 
-// shortest leaves out of n spellings with more than one zero at the end.
+// integers are whole numbers as programs write them, with so many digits behind the first at
+// most; −1 is any number. There is no -0, which some read as a fraction.
+func integers(digits int) *node {
+	return or(zero, seq(minus, chars('1', '9'), times(digit, 0, digits)))
+}
+
+// shortest leaves out of n spellings with zeros at the end.
 func shortest(n *node) *node {
 	if n == whole {
-		return seq(minus, wholePart, times(word(".0"), 0, 1))
+		return integers(-1)
 	}
 	list := make([]*node, len(n.list))
 	switch n.op {
@@ -95,11 +101,11 @@ func shortest(n *node) *node {
 		return or(list...)
 	case concat: // of exactly
 		copy(list, n.list)
-		switch end := &list[len(list)-1]; {
-		case (*end).op == repeat && (*end).list[0] == zeros:
-			*end = times(word(".0"), 0, 1)
-		case (*end).op == repeat && (*end).list[0] == zero:
-			*end = times(zero, 0, 1)
+		if end := list[len(list)-1]; end.op == repeat && (end.list[0] == zeros || end.list[0] == zero) {
+			list = list[:len(list)-1]
+		}
+		if list[0] == minus { // of 0
+			list = list[1:]
 		}
 		return seq(list...)
 	}

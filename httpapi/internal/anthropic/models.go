@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"quern/engine"
@@ -27,6 +28,23 @@ type model struct {
 	Created string `json:"created_at"`
 }
 
+func newModel(a *server.API, m engine.ModelInfo) model {
+	created := m.Created
+	if created.IsZero() {
+		created = a.Started
+	}
+	return model{"model", m.ID, m.ID, created.UTC().Format(time.RFC3339)}
+}
+
+// GetModel answers GET /v1/models/ID for the dialect's clients.
+func GetModel(a *server.API, c *server.Call) error {
+	m, err := a.Options.Engine.Find(strings.TrimPrefix(c.Params.ByName("id"), "/"), engine.KindChat)
+	if err != nil {
+		return err
+	}
+	return a.WriteJSON(c, http.StatusOK, newModel(a, m))
+}
+
 // ListModels answers GET /v1/models for the dialect's clients: the models that chat.
 func ListModels(a *server.API, c *server.Call) error {
 	var all []model
@@ -34,11 +52,7 @@ func ListModels(a *server.API, c *server.Call) error {
 		if m.Kind != engine.KindChat {
 			continue
 		}
-		created := m.Created
-		if created.IsZero() {
-			created = a.Started
-		}
-		all = append(all, model{"model", m.ID, m.ID, created.UTC().Format(time.RFC3339)})
+		all = append(all, newModel(a, m))
 	}
 	page, more, err := pageOfModels(all, c.R)
 	if err != nil {

@@ -246,3 +246,16 @@ func Stop(o *body.Object, name string) []string {
 	}
 	return stop
 }
+
+// RawVectors reads embd_normalize, llama-server's norm of vectors: whether they are to be as
+// long as the model makes them.
+func RawVectors(o *body.Object) bool {
+	switch n := o.Integer("embd_normalize", 2, -1, math.MaxInt32); n {
+	case -1:
+		return true
+	case 2:
+	default:
+		o.Refuse(engine.CodeUnsupportedParam, "embd_normalize", "embd_normalize: %d is not supported; vectors have the Euclidean length 1 (2), or the model's own (-1)", n)
+	}
+	return false
+}

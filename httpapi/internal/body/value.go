@@ -149,7 +149,7 @@ func (v Value) Integer(lo, hi int64) int64 {
 		n = int64(f)
 	}
 	if n < lo || n > hi {
-		if hi == math.MaxInt64 || hi == math.MaxInt32 {
+		if n < lo && (hi == math.MaxInt64 || hi == math.MaxInt32) {
 			v.Invalid("must be at least %d, got %d", lo, n)
 		} else {
 			v.Invalid("must be between %d and %d, got %d", lo, hi, n)

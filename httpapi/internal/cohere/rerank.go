@@ -22,6 +22,7 @@ func Routes(s *server.API) []server.Route {
 	a := api{s}
 	return []server.Route{
 		{Method: "POST", Path: "/v1/rerank", Handle: a.Object(a.rerank), Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/reranking", Handle: a.Object(a.rerank), Work: true, Bare: true}, // llama-server's name
 		{Method: "POST", Path: "/v2/rerank", Handle: a.Object(a.rerankV2), Work: true, Fail: fail},
 	}
 }

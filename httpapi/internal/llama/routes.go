@@ -19,6 +19,7 @@ func Routes(s *server.API) []server.Route {
 		{Method: "GET", Path: "/lora-adapters", Handle: a.adapters},
 		{Method: "POST", Path: "/lora-adapters", Handle: server.NotBuilt("adapters are not set for all requests: a request that is to be answered with one calls the model NAME:ADAPTER")},
 		{Method: "POST", Path: "/completion", Handle: a.Object(a.completion), Work: true},
+		{Method: "POST", Path: "/embedding", Handle: a.Object(a.embedding), Work: true},
 		{Method: "POST", Path: "/infill", Handle: a.Object(a.infill), Work: true},
 	}
 }

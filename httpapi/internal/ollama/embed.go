@@ -9,8 +9,12 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// vectors has the model of a request embed inputs.
+// vectors has the model of a request embed inputs. Without any it is only loaded, or unloaded.
 func (a api) vectors(c *server.Call, model string, r engine.EmbedRequest) (engine.EmbedResult, error) {
+	if len(r.Inputs) == 0 {
+		_, err := a.ready(c, model, r.KeepAlive, engine.KindEmbedding)
+		return engine.EmbedResult{Vectors: [][]float32{}}, err
+	}
 	if _, err := a.open(c, model, engine.KindEmbedding); err != nil {
 		return engine.EmbedResult{}, err
 	}
@@ -35,14 +39,7 @@ func (a api) embed(c *server.Call, o *body.Object) error {
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}
-	var res engine.EmbedResult
-	var err error
-	if len(r.Inputs) == 0 {
-		res.Vectors = [][]float32{}
-		_, err = a.ready(c, model, r.KeepAlive, engine.KindEmbedding)
-	} else {
-		res, err = a.vectors(c, model, r)
-	}
+	res, err := a.vectors(c, model, r)
 	if err != nil {
 		return err
 	}
@@ -56,12 +53,12 @@ func (a api) embed(c *server.Call, o *body.Object) error {
 }
 
 // embedding answers POST /api/embeddings, the form from before: one prompt, one vector that
-// is as long as the model made it.
+// is as long as the model made it. Without a prompt it only loads the model, or unloads it.
 func (a api) embedding(c *server.Call, o *body.Object) error {
 	model := readName(o)
 	r := engine.EmbedRequest{Truncate: true, Raw: true, KeepAlive: body.KeepAlive(o)}
-	if v, ok := o.Need("prompt"); ok {
-		r.Inputs = []engine.EmbedInput{{Text: v.Str()}}
+	if text := o.Str("prompt"); text != "" {
+		r.Inputs = []engine.EmbedInput{{Text: text}}
 	}
 	o.Ignore("options")
 	if err := a.Finish(c, o); err != nil {
@@ -71,7 +68,11 @@ func (a api) embedding(c *server.Call, o *body.Object) error {
 	if err != nil {
 		return err
 	}
-	return a.WriteJSON(c, 200, struct {
+	out := struct {
 		Embedding []float32 `json:"embedding"`
-	}{res.Vectors[0]})
+	}{[]float32{}}
+	if len(res.Vectors) > 0 {
+		out.Embedding = res.Vectors[0]
+	}
+	return a.WriteJSON(c, 200, out)
 }

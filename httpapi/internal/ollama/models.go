@@ -110,6 +110,9 @@ func capabilities(m engine.ModelInfo, d engine.Details) []string {
 	if d.Infill {
 		out = append(out, "insert")
 	}
+	if d.Thinks {
+		out = append(out, "thinking")
+	}
 	return out
 }
 

@@ -76,8 +76,12 @@ func readFormat(o *body.Object) *engine.Constraint {
 		v.Wrong("\"json\" or a JSON Schema")
 		return nil
 	}
-	if o.OneOf("format", "json", "") == "json" {
+	switch name := v.Str(); name {
+	case "json":
 		return &engine.Constraint{Form: engine.FormObject, Param: v.Path()}
+	case "":
+	default:
+		v.Invalid("must be \"json\" or a JSON Schema, got %.60q", name)
 	}
 	return nil
 }

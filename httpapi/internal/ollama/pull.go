@@ -2,6 +2,7 @@ package ollama
 
 import (
 	"log/slog"
+	"strings"
 
 	"quern/engine"
 	"quern/httpapi/internal/body"
@@ -38,7 +39,7 @@ func newProgress(p engine.Pull) progress {
 
 // pull answers POST /api/pull: models are those of the hub that pull knows.
 func (a api) pull(c *server.Call, o *body.Object) error {
-	name := readName(o)
+	name := strings.TrimSuffix(readName(o), latest)
 	streamed := o.Boolean("stream", true)
 	o.Ignore("insecure", "username", "password")
 	if err := a.Finish(c, o); err != nil {

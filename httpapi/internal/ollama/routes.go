@@ -31,6 +31,8 @@ func Routes(s *server.API) []server.Route {
 		{Method: "POST", Path: "/api/create", Handle: own},
 		{Method: "POST", Path: "/api/copy", Handle: own},
 		{Method: "POST", Path: "/api/push", Handle: own},
+		{Method: "HEAD", Path: "/api/blobs/:digest", Handle: own},
+		{Method: "POST", Path: "/api/blobs/:digest", Handle: own},
 	}
 }
 

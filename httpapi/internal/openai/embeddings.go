@@ -21,13 +21,7 @@ func (a api) embeddings(c *server.Call, o *body.Object) error {
 		Truncate:   o.Boolean("truncate", false),
 		Raw:        !o.Boolean("normalize", true) || !o.Boolean("normalized", true), // the latter is Jina's
 	}
-	switch n := o.Integer("embd_normalize", 2, -1, math.MaxInt32); n { // llama-server's: a norm
-	case -1:
-		r.Raw = true
-	case 2:
-	default:
-		o.Refuse(engine.CodeUnsupportedParam, "embd_normalize", "embd_normalize: %d is not supported; vectors have the Euclidean length 1 (2), or the model's own (-1)", n)
-	}
+	r.Raw = ask.RawVectors(o) || r.Raw
 	r.Truncate = r.Truncate || o.Has("truncate_prompt_tokens") // which is vLLM's, and refused unless it means that
 	ask.RefuseOthers(o, otherEmbeddings)
 	asBase64 := o.OneOf("encoding_format", "float", "base64") == "base64"

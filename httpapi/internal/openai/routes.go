@@ -31,7 +31,6 @@ func Routes(s *server.API) []server.Route {
 		{Method: "GET", Path: "/v1/batches", Handle: a.listBatches, Bare: true},
 		{Method: "GET", Path: "/v1/batches/:id", Handle: a.getBatch, Bare: true},
 		{Method: "POST", Path: "/v1/batches/:id/cancel", Handle: a.cancelBatch, Bare: true},
-		{Method: "GET", Path: "/v1/models/*id", Handle: a.getModel, Bare: true},
 		{Method: "POST", Path: "/v1/models/load", Handle: a.Object(a.loadModel), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/models/unload", Handle: a.Object(a.unloadModel), Bare: true},
 		{Method: "POST", Path: "/v1/models/*id/cache/warm", Handle: a.Object(a.warm), Work: true, Bare: true},
@@ -44,3 +43,6 @@ func Routes(s *server.API) []server.Route {
 
 // ListModels answers GET /v1/models.
 func ListModels(s *server.API, c *server.Call) error { return api{s}.listModels(c) }
+
+// GetModel answers GET /v1/models/ID.
+func GetModel(s *server.API, c *server.Call) error { return api{s}.getModel(c) }

@@ -136,7 +136,9 @@ func (a *API) bodyError(c *Call, sent *idleReader, err error, malformed *fault.E
 // reads some of it.
 func (a *API) refuse(c *Call, e *fault.Error) {
 	c.W.rc.EnableFullDuplex()
-	c.W.Header().Set("Connection", "close")
+	if c.R.ProtoMajor == 1 { // in HTTP/2 that would end the requests beside this one
+		c.W.Header().Set("Connection", "close")
+	}
 	a.writeError(c, e)
 	c.W.Flush()
 	if c.sent != nil && c.sent.done != nil {

@@ -33,7 +33,7 @@ var Sections = []string{General, Server, Models, Compute, Limits, Log}
 // Commands by what they do with settings.
 const (
 	reading = "serve batch run inspect bench tokenize run-onnx quantize say transcribe pull list rm doctor"
-	storing = "serve batch run inspect bench tokenize say transcribe pull list rm doctor"
+	storing = "serve batch run inspect bench quantize tokenize say transcribe pull list rm doctor"
 	pulling = "serve batch run tokenize say transcribe pull"
 )
 
