@@ -270,43 +270,68 @@ func TestBatchOfOthers(t *testing.T) {
 	}
 }
 
-// TestLinesWait: a line of an endpoint whose model does one thing after the other begins when
-// no request is under way there.
+// TestLinesWait: a line for a model that does one thing after the other begins when no request
+// is with the model, in whichever dialect; where requests never rest it begins after so many.
 func TestLinesWait(t *testing.T) {
-	began, release := make(chan struct{}), make(chan struct{})
-	var mu sync.Mutex
-	var order []string
-	note := func(s string) { mu.Lock(); defer mu.Unlock(); order = append(order, s) }
-	e := &fake{embed: func(r engine.EmbedRequest) (engine.EmbedResult, error) {
-		if r.Inputs[0].Text == "line" {
-			note("line")
-			return engine.EmbedResult{Vectors: [][]float32{{1}}}, nil
-		}
-		close(began)
-		<-release
-		note("request")
-		return engine.EmbedResult{Vectors: [][]float32{{1}}}, nil
-	}}
-	s := withJobs(t, httpapi.Options{Engine: e})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		call(t, s, testKey, "POST", "/v1/embeddings", `{"model":"stub-embed","input":"request"}`, "Content-Type", "application/json")
-	})
-	<-began
-	_, f, _ := store(t, s, testKey, "in.jsonl", `{"custom_id":"1","method":"POST","url":"/v1/embeddings","body":{"model":"stub-embed","input":"line"}}`, "purpose", "batch")
-	_, b, _ := call(t, s, testKey, "POST", "/v1/batches", fmt.Sprintf(`{"input_file_id":%q,"endpoint":"/v1/embeddings","completion_window":"24h"}`, f["id"]), "Content-Type", "application/json")
-	reached := func(field string) func() bool {
-		return func() bool {
-			_, now, _ := call(t, s, testKey, "GET", "/v1/batches/"+b["id"].(string), "")
-			return now[field] != nil
-		}
-	}
-	poll.Until(t, "the batch runs", reached("in_progress_at"))
-	close(release)
-	wg.Wait()
-	poll.Until(t, "the batch is over", reached("completed_at"))
-	if fmt.Sprint(order) != "[request line]" {
-		t.Errorf("order %v", order)
+	const share = 32
+	for _, tt := range []struct {
+		name, path string
+		more       int // requests that come while the first is under way
+		order      string
+	}{
+		{"the same endpoint", "/v1/embeddings", 0, "first line"},
+		{"another dialect", "/api/embed", share - 2, "first line"},
+		{"requests that never rest", "/v1/embeddings", share - 1, "line first"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			began, release, line := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			var mu sync.Mutex
+			var order []string
+			e := &fake{embed: func(r engine.EmbedRequest) (engine.EmbedResult, error) {
+				what := r.Inputs[0].Text
+				if what == "first" {
+					close(began)
+					<-release
+				}
+				if what != "more" {
+					mu.Lock()
+					defer mu.Unlock()
+					order = append(order, what)
+				}
+				if what == "line" {
+					close(line)
+				}
+				return engine.EmbedResult{Vectors: [][]float32{{1}}}, nil
+			}}
+			s := withJobs(t, httpapi.Options{Engine: e})
+			embed := func(text string) {
+				call(t, s, testKey, "POST", tt.path, fmt.Sprintf(`{"model":"stub-embed","input":%q}`, text), "Content-Type", "application/json")
+			}
+			var wg sync.WaitGroup
+			wg.Go(func() { embed("first") })
+			<-began
+			_, f, _ := store(t, s, testKey, "in.jsonl", `{"custom_id":"1","method":"POST","url":"/v1/embeddings","body":{"model":"stub-embed","input":"line"}}`, "purpose", "batch")
+			_, b, _ := call(t, s, testKey, "POST", "/v1/batches", fmt.Sprintf(`{"input_file_id":%q,"endpoint":"/v1/embeddings","completion_window":"24h"}`, f["id"]), "Content-Type", "application/json")
+			reached := func(field string) func() bool {
+				return func() bool {
+					_, now, _ := call(t, s, testKey, "GET", "/v1/batches/"+b["id"].(string), "")
+					return now[field] != nil
+				}
+			}
+			poll.Until(t, "the batch runs", reached("in_progress_at"))
+			for range tt.more {
+				embed("more")
+			}
+			if strings.HasPrefix(tt.order, "line") {
+				<-line
+			}
+			close(release)
+			wg.Wait()
+			poll.Until(t, "the batch is over", reached("completed_at"))
+			if got := strings.Join(order, " "); got != tt.order {
+				t.Errorf("order %s, want %s", got, tt.order)
+			}
+		})
 	}
 }
 

@@ -64,7 +64,7 @@ func New(o Options, dialects func(*API) []Dialect) (*API, error) {
 		Options: o, Temp: spool.NewPool(o.TempFiles), Started: time.Now(),
 		log: o.Log, floods: reqlog.Floods{Log: o.Log}, unknown: map[string]bool{},
 		guard:  guard.Guard{AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins},
-		limits: limits.Limits{Now: o.Now}, bodies: bodyBudget(o.JSONBody), busy: busy{n: map[string]int{}, free: make(chan struct{})}, ending: make(chan struct{}), ended: make(chan struct{}),
+		limits: limits.Limits{Now: o.Now}, bodies: bodyBudget(o.JSONBody), busy: newBusy(), ending: make(chan struct{}), ended: make(chan struct{}),
 	}
 	a.guard.SetKeys(o.Keys)
 	a.guard.Loopback.Store(o.BoundLoopback)
@@ -197,6 +197,9 @@ func (a *API) Prepare(c *Call, model string, kinds ...engine.Kind) (engine.Model
 		return engine.ModelInfo{}, err
 	}
 	c.Lease, c.Loading = lease, time.Since(begin)
+	if !engine.IsBackground(c.R.Context()) {
+		c.leave = a.busy.enter(lease.Info().ID)
+	}
 	c.loaded(lease.Info().ID, begin)
 	return lease.Info(), nil
 }

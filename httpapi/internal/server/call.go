@@ -32,12 +32,17 @@ type Call struct {
 	span    trace.Span    // of the work of a model, nil without
 	Loading time.Duration // how long Prepare waited for the model
 	Lease   engine.Lease  // of that model, until the answer is complete; nil before
+	leave   func()        // has lines of batches know that the model is left, nil without
 }
 
 // release ends the call's lease.
 func (c *Call) release() {
 	if c.Lease != nil {
 		c.Lease.Release()
+	}
+	if c.leave != nil {
+		c.leave()
+		c.leave = nil
 	}
 }
 

@@ -86,10 +86,6 @@ func (a *API) dispatch(c *Call) {
 		if c.Route.Work {
 			defer a.work.Leave()
 			defer func() { c.pass.Leave() }()
-			if !engine.IsBackground(c.R.Context()) {
-				a.busy.enter(c.Route.Path)
-				defer a.busy.leave(c.Route.Path)
-			}
 		}
 		err = c.Route.Handle(c)
 	} else {

@@ -45,7 +45,7 @@ func (a *API) Line(ctx context.Context, owner string, l batch.Line, open func(ct
 		defer form.Close()
 		body, kind = form, form.kind
 	}
-	if slices.Contains(takeTurns, l.Endpoint) && !a.busy.idle(ctx, l.Endpoint) {
+	if !a.takeTurn(ctx, l) {
 		return batch.Answer{Retry: true}
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.Endpoint, body)
@@ -69,6 +69,18 @@ func (a *API) Line(ctx context.Context, owner string, l batch.Line, open func(ct
 		out.Retry, out.After = true, time.Duration(seconds)*time.Second
 	}
 	return out
+}
+
+// takeTurn waits until a line may begin, and reports whether ctx goes on.
+func (a *API) takeTurn(ctx context.Context, l batch.Line) bool {
+	kind, ok := takeTurns[l.Endpoint]
+	if !ok {
+		return true
+	}
+	var body struct{ Model string }
+	_ = json.Unmarshal(l.Body, &body) // what is wrong with it the handler says
+	m, err := a.Options.Engine.Find(body.Model, kind)
+	return err != nil || a.busy.turn(ctx, m.ID)
 }
 
 // serveWhole reports whether a request was answered to the end: a panic is how an answer is
