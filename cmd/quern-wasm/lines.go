@@ -32,6 +32,7 @@ const (
 	noFact = "\xff\xff\xff\xff"
 
 	moduleFacts = 320 // in what the program knows of itself, which begins with the addresses of the header and of names: the address of facts
+	moduleSize  = 488 // of it, as far as it is read
 )
 
 // Of the tables and facts of a function only the trace of a crash reads these, and what stops threads
@@ -49,15 +50,14 @@ var errTable = errors.New("the linker's table of functions is not in the memory,
 // then, and says ? for files.
 func dropLines(image []byte) error {
 	le := binary.LittleEndian
-	at := bytes.Index(image, []byte(tableMagic))
-	if at < 0 || len(image)-at < tableHeader {
-		return errTable
+	at, module, err := findTables(image)
+	if err != nil {
+		return err
 	}
 	t := image[at:]
 	part := func(field int) int { return int(min(le.Uint64(t[field:]), uint64(len(t)))) }
 	count, units, values, records := part(tableCount), part(tableUnits), part(tableValues), part(tableRecord)
-	module := bytes.Index(image, le.AppendUint64(le.AppendUint64(nil, uint64(at)), uint64(at+tableHeader)))
-	if units > values || values > records || count > (len(t)-records)/8 || module < 0 || len(image)-module < moduleFacts+8 {
+	if units > values || values > records || count > (len(t)-records)/8 {
 		return errTable
 	}
 	tables := shares{t[values:records], map[int]bool{}}
@@ -99,6 +99,20 @@ func dropLines(image []byte) error {
 	tables.kept[0] = true // which says that there is no table
 	clear(t[units:values])
 	return errors.Join(tables.clear(len(tables.bytes)), facts.clear(0))
+}
+
+// findTables returns the addresses of the table of functions, and of what the program knows of itself.
+func findTables(image []byte) (table, module int, err error) {
+	le := binary.LittleEndian
+	table = bytes.Index(image, []byte(tableMagic))
+	if table < 0 || len(image)-table < tableHeader {
+		return 0, 0, errTable
+	}
+	module = bytes.Index(image, le.AppendUint64(le.AppendUint64(nil, uint64(table)), uint64(table+tableHeader)))
+	if module < 0 || len(image)-module < moduleSize {
+		return 0, 0, errTable
+	}
+	return table, module, nil
 }
 
 // shares are bytes that records name parts of, each by where it begins, and whether one that stays does.

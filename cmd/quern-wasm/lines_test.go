@@ -49,7 +49,7 @@ func TestDropLines(t *testing.T) {
 	// The memory as the program has it: the table, what is known of the program, and facts of functions.
 	const before = 104
 	facts := bytes.Repeat([]byte{1}, 8<<20)
-	module := make([]byte, moduleFacts+8)
+	module := make([]byte, moduleSize)
 	for at, address := range map[int]int{0: before, 8: before + tableHeader, moduleFacts: before + len(table) + len(module)} {
 		binary.LittleEndian.PutUint64(module[at:], uint64(address))
 	}
