@@ -7,10 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
+import { bound } from '../../cmd/quern-wasm/test/bound.mjs'
 import { serve } from '../../cmd/quern-wasm/test/server.mjs'
 
 const { values, positionals: sites } = parseArgs({ allowPositionals: true, options: { runs: { type: 'string', default: '5' } } })
 if (!sites.length) throw new Error('want the folder of the site')
+
+bound(30 * sites.length * (2 + Number(values.runs))) // a visit takes 5 to 15 s
 
 const settles = 3000 // ms in which the browser is done with its own start
 const keeps = 6000 // and those in which it is done with keeping what it compiled
@@ -75,6 +78,7 @@ Promise.withResolvers ??= () => {
   return Object.assign(made, { promise: new Promise((resolve, reject) => Object.assign(made, { resolve, reject })) })
 }
 const sides = []
+process.on('exit', () => { for (const { profile } of sides) rmSync(profile, { recursive: true, force: true, maxRetries: 5 }) })
 for (const site of sites) sides.push({ site, server: await serve(site), profile: mkdtempSync(join(tmpdir(), 'quern-cold-')), runs: [] })
 // The first visit fills the site's cache, and the next has the browser keep what it compiles of that.
 for (const side of sides) for (let i = 0; i < 2; i++) await visit(side, true)
@@ -82,11 +86,10 @@ for (let i = 0; i < Number(values.runs); i++) for (const side of sides) side.run
 const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1]
 const medians = (list) => [...new Set(list.flatMap(Object.keys))].map((name) => [name, Math.round(median(list.map((r) => r[name] ?? 0)))])
 const text = (list) => list.map((x) => x.join(' ')).join(', ')
-for (const { site, server, profile, runs } of sides) {
+for (const { site, server, runs } of sides) {
   const legs = medians(runs.map((r) => r.legs)).sort((a, b) => a[1] - b[1])
   const cpu = medians(runs.map((r) => r.cpu)).sort((a, b) => b[1] - a[1])
   console.log(`${site}: ms after navigation, medians of ${runs.length}: ${text(legs)}`)
   console.log(`  ms computed until then: ${cpu.reduce((sum, c) => sum + c[1], 0)}, of which ${text(cpu.filter((c) => c[1] > 4))}`)
   await server.close()
-  rmSync(profile, { recursive: true })
 }

@@ -6,10 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
+import { bound } from './bound.mjs'
 import { hub, serve } from './server.mjs'
 
 const [site, shared] = process.argv.slice(2)
+bound(300)
 const scratch = mkdtempSync(join(tmpdir(), 'quern-site-'))
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 const far = await hub(readFileSync(join(site, 'engine/quern-tiny.gguf')))
 const server = await serve(site, { edit: (html) => html.replace('data-then=', `data-hub="${far.url}" data-then=`) })
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] })
@@ -406,5 +409,4 @@ await test('a model that was pulled is removed', async () => {
 await test('nothing left the origin', () => assert.deepEqual(strays, []))
 
 await browser.close()
-rmSync(scratch, { recursive: true })
 process.exit(failed ? 1 : 0)
