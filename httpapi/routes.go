@@ -9,7 +9,6 @@ import (
 	"quern/httpapi/internal/llama"
 	"quern/httpapi/internal/ollama"
 	"quern/httpapi/internal/openai"
-	"quern/httpapi/internal/realtime"
 	"quern/httpapi/internal/responses"
 	"quern/httpapi/internal/scribe"
 	"quern/httpapi/internal/server"
@@ -26,7 +25,7 @@ func dialects(a *server.API) []server.Dialect {
 			server.Route{Method: "GET", Path: "/v1/models", Handle: models, Bare: true},
 			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Bare: true})},
 		{Routes: responses.Routes(a)},
-		{Routes: realtime.Routes(a)},
+		{Routes: realtimeRoutes(a)},
 		{Routes: cohere.Routes(a)},
 		{Routes: llama.Routes(a)},
 		{Routes: vllm.Routes(a)},
