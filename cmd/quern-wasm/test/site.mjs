@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliCompressSync, constants } from 'node:zlib'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
 import { bound } from './bound.mjs'
@@ -404,6 +405,15 @@ await test('a model that was pulled is removed', async () => {
   }, pulled)
   assert.equal(status, 200)
   assert.ok(!left.includes(pulled), left.join())
+})
+
+// At quality 9, which takes seconds; the site is compressed at 11, of which 6 MB are 6.96 here.
+await test('the program is small', () => {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 24 }
+  const sizes = ['quern.wasm', 'rest.wasm', 'memory.bin', 'kernels.wasm'].map((name) => brotliCompressSync(readFileSync(join(site, 'engine', name)), { params }).length)
+  const all = sizes.reduce((a, b) => a + b)
+  console.log('     bytes of brotli:', all)
+  assert.ok(all > 1e6 && all <= 6_960_000, sizes.join())
 })
 
 await test('nothing left the origin', () => assert.deepEqual(strays, []))
