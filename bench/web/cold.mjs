@@ -13,7 +13,8 @@ import { serve } from '../../cmd/quern-wasm/test/server.mjs'
 const { values, positionals: sites } = parseArgs({ allowPositionals: true, options: { runs: { type: 'string', default: '5' } } })
 if (!sites.length) throw new Error('want the folder of the site')
 
-bound(30 * sites.length * (2 + Number(values.runs))) // a visit takes 5 to 15 s
+let doing = ''
+bound(30 * sites.length * (2 + Number(values.runs)), () => doing) // a visit takes 5 to 15 s
 
 const settles = 3000 // ms in which the browser is done with its own start
 const keeps = 6000 // and those in which it is done with keeping what it compiled
@@ -27,11 +28,10 @@ function ask() {
     const sent = performance.now()
     const reader = (await chat()).body.getReader()
     for (let p; !(p = await reader.read()).done && !/"content":"[^"]/.test(new TextDecoder().decode(p.value)););
-    const times = [performance.timeOrigin, ['request sent', sent], ['first token', performance.now()]]
-    told(times)
+    told([performance.timeOrigin, ['request sent', sent], ['first token', performance.now()]])
   }
   globalThis.chat = () => fetch('v1/chat/completions', { method: 'POST', body: JSON.stringify({ model: 'quern-tiny', stream: true, temperature: 0, messages: [{ role: 'user', content: 'Hi' }] }) })
-  Object.defineProperty(globalThis, 'quern', { get: () => quern, set: (v) => { quern = v; queueMicrotask(first) } })
+  Object.defineProperty(globalThis, 'quern', { get: () => quern, set: (v) => { quern = v; queueMicrotask(() => first().catch((e) => told([String(e)]))) } })
 }
 
 // computed is the ms that threads of the browser have computed, by their numbers: [name, ms].
@@ -54,6 +54,7 @@ function computed() {
 // visit returns when what happened, in ms after navigation, and what threads computed until the
 // first token. One that stays chats on, as a person would: the browser then keeps what it has compiled.
 async function visit({ server, profile }, stays = false) {
+  doing = 'starting the browser'
   const context = await chromium.launchPersistentContext(profile, { executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] })
   const came = Promise.withResolvers()
   await context.exposeFunction('told', (times) => came.resolve([times, computed()]))
@@ -61,14 +62,18 @@ async function visit({ server, profile }, stays = false) {
   const page = await context.newPage()
   await page.waitForTimeout(settles)
   const before = computed()
+  doing = 'waiting for the first token'
   await page.goto(server.url, { waitUntil: 'commit' })
   const [[origin, ...legs], after] = await came.promise, cpu = {}
+  if (typeof origin === 'string') throw new Error(origin)
+  doing = 'chatting on'
   for (const [tid, [name, ms]] of Object.entries(after)) cpu[name] = (cpu[name] ?? 0) + ms - (before[tid]?.[1] ?? 0)
   if (stays) await page.evaluate(async (more) => { for (let i = 0; i < more; i++) await (await chat()).text() }, 8)
   // The engine's worker has a clock and marks of its own.
   const worker = page.workers().find((w) => w.url().endsWith('engine/worker.js'))
   const marks = await worker.evaluate(() => [['worker begun', performance.timeOrigin], ...performance.getEntriesByType('mark').map((m) => [m.name, performance.timeOrigin + m.startTime])])
   if (stays) await page.waitForTimeout(keeps)
+  doing = 'closing the browser'
   await context.close()
   return { legs: Object.fromEntries([...legs, ...marks.map(([name, at]) => [name, at - origin])]), cpu }
 }
