@@ -126,7 +126,9 @@ func (s shares) keep(name []byte) { s.kept[int(binary.LittleEndian.Uint32(name))
 // drop has a record name none instead.
 func (s shares) drop(name []byte, none string) {
 	at := int(binary.LittleEndian.Uint32(name))
-	s.kept[at] = s.kept[at]
+	if _, known := s.kept[at]; !known {
+		s.kept[at] = false
+	}
 	copy(name, none)
 }
 

@@ -211,7 +211,7 @@ if (shared) {
     await page.getByText('There is no /v1/realtime here: each turn is sent by plain HTTP').waitFor()
     await page.getByText('Listening…').waitFor()
     await page.evaluate(() => talk())
-    await page.getByText(/ms to the text · .* ms to the first sound/).first().waitFor()
+    await page.getByText(/ms to the text · .*\sms to the first sound/).first().waitFor()
     await page.getByRole('button', { name: 'End', exact: true }).click()
     assert.equal(await page.getByRole('alert').count(), 0)
   })
