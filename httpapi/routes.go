@@ -11,7 +11,6 @@ import (
 	"quern/httpapi/internal/llama"
 	"quern/httpapi/internal/ollama"
 	"quern/httpapi/internal/openai"
-	"quern/httpapi/internal/realtime"
 	"quern/httpapi/internal/responses"
 	"quern/httpapi/internal/scribe"
 	"quern/httpapi/internal/server"
@@ -29,7 +28,7 @@ func dialects(a *server.API) []server.Dialect {
 			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Fail: failModels, Bare: true},
 			server.Route{Method: "GET", Path: "/v1/models/*id", Handle: model, Fail: failModels, Bare: true})},
 		{Routes: responses.Routes(a)},
-		{Routes: realtime.Routes(a)},
+		{Routes: realtimeRoutes(a)},
 		{Routes: cohere.Routes(a)},
 		{Routes: llama.Routes(a)},
 		{Routes: vllm.Routes(a)},

@@ -5,6 +5,10 @@
 //   BASE_URL=http://127.0.0.1:8080 API_KEY=… AUDIO=speech.wav CHROMIUM=/usr/bin/chromium node talk.mjs
 import { chromium } from 'playwright-core';
 
+// With it playwright ends the browser.
+const end = (why) => { console.error(`ended: ${why}`); process.exit(1); };
+setTimeout(end, 240_000, 'not done after 240 s').unref();
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.once(signal, end);
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
   args: ['--no-sandbox', '--autoplay-policy=no-user-gesture-required', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${process.env.AUDIO}%noloop`],

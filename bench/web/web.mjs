@@ -7,6 +7,7 @@
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
+import { bound } from '../../cmd/quern-wasm/test/bound.mjs'
 import { serve } from '../../cmd/quern-wasm/test/server.mjs'
 
 const { values, positionals: [site, ...models] } = parseArgs({
@@ -15,6 +16,7 @@ const { values, positionals: [site, ...models] } = parseArgs({
 })
 if (!site || !models.length) throw new Error('want the folder of the site and a model file')
 const pp = Number(values.pp), tg = Number(values.tg), runs = Number(values.runs)
+bound(60 * models.length * values.threads.split(',').length * (2 + runs))
 
 const wllama = join(import.meta.dirname, 'node_modules/@wllama/wllama/esm')
 // Threads are there for pages that are isolated. quern's site makes itself that, from its second

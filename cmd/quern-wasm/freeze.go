@@ -42,13 +42,16 @@ func readFrozen(b []byte) (f frozen, err error) {
 	return f, err
 }
 
-// thin takes out of the image of the memory what a browser puts there itself: the file of the
-// model, and random numbers.
+// thin takes out of the image of the memory what no start reads, and what a browser puts there
+// itself: the file of the model, and random numbers.
 func (f *frozen) thin(image, model []byte) error {
 	if f.Pages*64<<10 != len(image) {
 		return fmt.Errorf("%d pages are not the %d bytes of a memory", f.Pages, len(image))
 	}
 	clear(image[:min(arguments, len(image))])
+	if err := clearFreed(image); err != nil {
+		return err
+	}
 	f.Size = len(model)
 	for at := 0; ; {
 		i := bytes.Index(image[at:], model)
@@ -66,6 +69,48 @@ func (f *frozen) thin(image, model []byte) error {
 		clear(image[at : at+randomBytes])
 	}
 	return nil
+}
+
+// What the collector has freed is full of one word, since profile.mjs asks for that.
+const (
+	freedName = "clobberfree" // what asks for it
+	freedWord = "\xef\xbe\xad\xde"
+	freedRun  = 4 // words from which on it is no value of the program
+)
+
+// clearFreed makes zeros of memory that the collector has freed, which no program reads before it has
+// filled it anew, and has the collector no longer mark what it frees.
+func clearFreed(image []byte) error {
+	le := binary.LittleEndian
+	asked := 0
+	for at := 0; ; at++ {
+		i := bytes.Index(image[at:], []byte(freedName))
+		if i < 0 {
+			break
+		}
+		at += i
+		// The runtime has names with the variables that they are of: the text, its length, the variable.
+		name := le.AppendUint64(le.AppendUint64(nil, uint64(at)), uint64(len(freedName)))
+		if i := bytes.Index(image, name); i >= 0 && len(image)-i >= len(name)+8 {
+			if v := le.Uint64(image[i+len(name):]); v+4 <= uint64(len(image)) && le.Uint32(image[v:]) == 1 {
+				le.PutUint32(image[v:], 0)
+				asked++
+			}
+		}
+	}
+	if asked != 1 {
+		return errors.New("what marks freed memory is not in the memory, or not as Go 1.26 has it")
+	}
+	run := bytes.Repeat([]byte(freedWord), freedRun)
+	for at := 0; ; {
+		i := bytes.Index(image[at:], run)
+		if i < 0 {
+			return nil
+		}
+		for at += i; bytes.HasPrefix(image[at:], []byte(freedWord)); at += len(freedWord) {
+			clear(image[at : at+len(freedWord)])
+		}
+	}
 }
 
 // What the runtime has of random numbers, as internal/chacha8rand keeps it: 32 numbers and the

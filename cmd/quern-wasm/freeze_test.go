@@ -33,6 +33,17 @@ func randomImage(seed [32]byte, draws int) []byte {
 	return b
 }
 
+const markVariable = 24 + len(freedName)
+
+// markImage is what the runtime has of the marks of freed memory, at an address: a text, its
+// address and length, that of a variable, and the variable.
+func markImage(at int) []byte {
+	le := binary.LittleEndian
+	b := le.AppendUint64([]byte(freedName), uint64(at))
+	b = le.AppendUint64(le.AppendUint64(b, uint64(len(freedName))), uint64(at+markVariable))
+	return le.AppendUint32(b, 1)
+}
+
 // A browser puts the model's file and random numbers into the memory itself; what threads share is of no start.
 func TestThin(t *testing.T) {
 	model := bytes.Repeat([]byte("quern-tiny"), 10)
@@ -44,6 +55,9 @@ func TestThin(t *testing.T) {
 	copy(image[16000:], randomImage([32]byte{1}, 5))
 	copy(image[24000:], randomImage([32]byte{2}, 100))
 	copy(image[32000:], randomImage([32]byte{3}, 5)[:randomBuffer]) // numbers and no seed
+	copy(image[40000:], markImage(40000))
+	copy(image[41000:], strings.Repeat(freedWord, 100)+"x")
+	copy(image[42000:], strings.Repeat(freedWord, freedRun-1)) // values of the program
 	f := frozen{Pages: 1}
 	if err := f.thin(image, model); err != nil {
 		t.Fatal(err)
@@ -54,12 +68,15 @@ func TestThin(t *testing.T) {
 	if want := []int{16000, 24000}; !slices.Equal(f.Random, want) {
 		t.Errorf("random numbers are at %v, want %v", f.Random, want)
 	}
-	for _, at := range []int{0, 8000, 9001, 16000, 16000 + randomBuffer, 24000} {
+	for _, at := range []int{0, 8000, 9001, 16000, 16000 + randomBuffer, 24000, 41000, 41000 + 400 - 32} {
 		if !isZero(image[at : at+32]) {
 			t.Errorf("the image has something at %d", at)
 		}
 	}
-	for _, at := range []int{arguments, 16000 + randomBytes, 32000} {
+	if got := image[40000 : 40000+markVariable]; !bytes.Equal(got, markImage(40000)[:markVariable]) || !isZero(image[40000+markVariable:][:4]) {
+		t.Errorf("the runtime still marks what it frees: %q", got)
+	}
+	for _, at := range []int{arguments, 16000 + randomBytes, 32000, 41400, 42000} {
 		if isZero(image[at : at+8]) {
 			t.Errorf("the image has nothing at %d", at)
 		}
@@ -69,7 +86,8 @@ func TestThin(t *testing.T) {
 		image []byte
 	}{
 		"another size":      {frozen{Pages: 2}, image},
-		"no random numbers": {frozen{Pages: 1}, make([]byte, 64<<10)},
+		"no random numbers": {frozen{Pages: 1}, append(markImage(0), make([]byte, 64<<10-markVariable-4)...)},
+		"no marks":          {frozen{Pages: 1}, append(randomImage([32]byte{1}, 5), make([]byte, 64<<10-randomState)...)},
 	} {
 		if err := x.thin(x.image, model); err == nil {
 			t.Errorf("%s: no error", name)

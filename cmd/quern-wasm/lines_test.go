@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// Of what the linker wrote for this program names and frames stay, files and lines go.
+// Of what the linker wrote for this program names, frames and what the collector asks stay; files, lines
+// and what else only traces have go.
 func TestDropLines(t *testing.T) {
 	path, err := os.Executable()
 	if err != nil {
@@ -45,11 +46,19 @@ func TestDropLines(t *testing.T) {
 	if _, line, fn := look(table); fn != name || line <= 0 {
 		t.Fatalf("before: %s, line %d", fn, line)
 	}
-	image := slices.Concat(make([]byte, 100), table, make([]byte, 100))
+	// The memory as the program has it: the table, what is known of the program, and facts of functions.
+	const before = 104
+	facts := bytes.Repeat([]byte{1}, 8<<20)
+	module := make([]byte, moduleSize)
+	for at, address := range map[int]int{0: before, 8: before + tableHeader, moduleFacts: before + len(table) + len(module)} {
+		binary.LittleEndian.PutUint64(module[at:], uint64(address))
+	}
+	image := slices.Concat(make([]byte, before), table, module, facts)
 	if err := dropLines(image); err != nil {
 		t.Fatal(err)
 	}
-	less := image[100 : 100+len(table)]
+	less := image[before : before+len(table)]
+	facts = image[before+len(table)+len(module):]
 	if file, line, fn := look(less); fn != name || line > 0 || file != "" && file != "?" {
 		t.Errorf("after: %s, %q line %d", fn, file, line)
 	}
@@ -57,32 +66,80 @@ func TestDropLines(t *testing.T) {
 	if more := zeros(less) - zeros(table); more < len(table)/10 {
 		t.Errorf("%d of %d bytes are zero that were not", more, len(table))
 	}
-	// Frames, and what the collector asks, are as they were.
-	if before, after := frames(table), frames(less); len(before) < 1000 || !reflect.DeepEqual(after, before) {
-		t.Errorf("of %d functions some differ", len(before))
+	was, is := frames(table), frames(less)
+	if len(was) < 1000 || !reflect.DeepEqual(is, was) {
+		t.Errorf("of %d functions some differ", len(was))
+	}
+	kept := 0
+	for _, f := range was {
+		for _, at := range f.facts {
+			if at == none {
+				continue
+			}
+			if kept++; facts[at] == 0 {
+				t.Fatalf("a fact at %d is gone", at)
+			}
+		}
+	}
+	if gone := bytes.Count(facts, []byte{0}); kept < 1000 || gone < 1000 {
+		t.Errorf("%d facts are kept, %d bytes gone", kept, gone)
+	}
+	for name, bad := range map[string][]byte{
+		"no table":  make([]byte, 1000),
+		"no module": slices.Concat(make([]byte, before), table),
+		"cut":       image[:before+len(table)/2],
+	} {
+		if err := dropLines(bad); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 }
 
-// frames returns the tables of each function but those of files and lines.
-func frames(table []byte) (all [][]byte) {
+const none = 1<<32 - 1
+
+// A frame is what the collector and panics ask of a function.
+type frame struct {
+	tables [][]byte // as they are, nil for those of traces
+	facts  []uint32 // where they are, none for those of traces
+}
+
+// frames returns what stays of each function.
+func frames(table []byte) (all []frame) {
 	le := binary.LittleEndian
 	values, records := table[le.Uint64(table[tableValues:]):], table[le.Uint64(table[tableRecord:]):]
 	for i := range le.Uint64(table[tableCount:]) {
-		r, own := records[le.Uint32(records[8*i+4:]):], []byte{}
-		names := append(slices.Clone(r[recordFrame:recordFrame+4]), r[recordSize:recordSize+4*le.Uint32(r[recordMore:])]...)
-		for ; len(names) > 0; names = names[4:] {
-			at := le.Uint32(names)
-			for first := true; at != 0 && (first || values[at] != 0); first = false {
-				for range 2 { // numbers of up to five bytes: by how much the value and the address differ
-					own = append(own, values[at])
-					for ; values[at]&0x80 != 0; at++ {
-						own = append(own, values[at+1])
-					}
-					at++
-				}
+		r := records[le.Uint32(records[8*i+4:]):]
+		f := frame{tables: [][]byte{pairs(values, le.Uint32(r[recordFrame:]))}}
+		names := r[recordSize:]
+		for j := range int(le.Uint32(r[recordMore:])) {
+			var own []byte
+			if !slices.Contains(traceTables, j) {
+				own = pairs(values, le.Uint32(names))
 			}
+			f.tables, names = append(f.tables, own), names[4:]
 		}
-		all = append(all, own)
+		for j := range int(r[recordFacts]) {
+			at := le.Uint32(names)
+			if slices.Contains(traceFacts, j) {
+				at = none
+			}
+			f.facts, names = append(f.facts, at), names[4:]
+		}
+		all = append(all, f)
 	}
 	return all
+}
+
+// pairs returns the table at a place: by how much the value and the address differ, as numbers of up to five bytes.
+func pairs(values []byte, at uint32) (own []byte) {
+	for first := true; at != 0 && (first || values[at] != 0); first = false {
+		for range 2 {
+			own = append(own, values[at])
+			for ; values[at]&0x80 != 0; at++ {
+				own = append(own, values[at+1])
+			}
+			at++
+		}
+	}
+	return own
 }

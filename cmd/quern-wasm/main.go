@@ -228,6 +228,9 @@ func (s site) program(work string) error {
 	if m, err = m.thaw(start); err != nil {
 		return err
 	}
+	if err := f.dropInits(image, names); err != nil {
+		return err
+	}
 	start.Version = fmt.Sprintf("%x", sha256.Sum256(slices.Concat(m.bytes(), image, ran)))
 	first, rest, err := m.split(f, start.Version, early(ran, names, f.imported))
 	if err != nil {

@@ -32,6 +32,7 @@ const (
 
 // Opcodes of the functions that are written here, and of constants.
 const (
+	opTrap     = 0x00
 	opLoop     = 0x03
 	opIf       = 0x04
 	opEnd      = 0x0b

@@ -54,6 +54,12 @@ runInThisContext(readFileSync(join(folder, 'worker.js'), 'utf8'))
 // A time zone that the program asks for before it is written down would be everyone's.
 let zone = false
 const { _makeFuncWrapper } = Go.prototype, { getTimezoneOffset } = Date.prototype
+// The collector says of memory that it has freed it, for clearFreed.
+const { run } = Go.prototype
+Go.prototype.run = function (program) {
+  this.env.GODEBUG = 'clobberfree=1'
+  return run.call(this, program)
+}
 const functions = new Map() // their numbers
 Go.prototype._makeFuncWrapper = function (id) {
   const f = _makeFuncWrapper.call(this, id)

@@ -4,12 +4,16 @@ import assert from 'node:assert/strict'
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliCompressSync, constants } from 'node:zlib'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
+import { bound } from './bound.mjs'
 import { hub, serve } from './server.mjs'
 
 const [site, shared] = process.argv.slice(2)
+bound(300)
 const scratch = mkdtempSync(join(tmpdir(), 'quern-site-'))
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 const far = await hub(readFileSync(join(site, 'engine/quern-tiny.gguf')))
 const server = await serve(site, { edit: (html) => html.replace('data-then=', `data-hub="${far.url}" data-then=`) })
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] })
@@ -207,7 +211,7 @@ if (shared) {
     await page.getByText('There is no /v1/realtime here: each turn is sent by plain HTTP').waitFor()
     await page.getByText('Listening…').waitFor()
     await page.evaluate(() => talk())
-    await page.getByText(/ms to the text · .* ms to the first sound/).first().waitFor()
+    await page.getByText(/ms to the text · .*\sms to the first sound/).first().waitFor()
     await page.getByRole('button', { name: 'End', exact: true }).click()
     assert.equal(await page.getByRole('alert').count(), 0)
   })
@@ -403,8 +407,16 @@ await test('a model that was pulled is removed', async () => {
   assert.ok(!left.includes(pulled), left.join())
 })
 
+// At quality 9, which takes seconds; the site is compressed at 11, of which 6 MB are 6.96 here.
+await test('the program is small', () => {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 24 }
+  const sizes = ['quern.wasm', 'rest.wasm', 'memory.bin', 'kernels.wasm'].map((name) => brotliCompressSync(readFileSync(join(site, 'engine', name)), { params }).length)
+  const all = sizes.reduce((a, b) => a + b)
+  console.log('     bytes of brotli:', all)
+  assert.ok(all > 1e6 && all <= 6_960_000, sizes.join())
+})
+
 await test('nothing left the origin', () => assert.deepEqual(strays, []))
 
 await browser.close()
-rmSync(scratch, { recursive: true })
 process.exit(failed ? 1 : 0)

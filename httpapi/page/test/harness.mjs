@@ -40,6 +40,20 @@ let real
 // plain is a quern that all tests may ask.
 export const plain = async () => (real ??= quern())
 
+// With this program playwright ends the browser.
+const stop = (why) => {
+  console.error(`ended: ${why}`)
+  process.exit(1)
+}
+const most = 600 // seconds for all tests
+const long = 90_000 // ms for one
+setTimeout(stop, most * 1000, `not done after ${most} s`).unref()
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.once(signal, stop)
+process.on('exit', () => {
+  for (const server of running) server.kill('SIGKILL')
+  rmSync(scratch, { recursive: true, force: true })
+})
+
 export const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox'],
@@ -47,8 +61,6 @@ export const browser = await chromium.launch({
 
 export async function end() {
   await browser.close()
-  for (const server of running) server.kill('SIGKILL')
-  rmSync(scratch, { recursive: true, force: true })
 }
 
 // A Fake passes requests on to quern, but for those it has an answer of its own to:
@@ -185,7 +197,7 @@ export async function main(only = '') {
   for (const { name, run } of tests.filter((t) => t.name.includes(only))) {
     const start = Date.now()
     try {
-      await run()
+      await Promise.race([run(), new Promise((_, reject) => setTimeout(reject, long, new Error(`not done after ${long / 1000} s`)).unref())])
       console.log(`ok    ${name} (${Date.now() - start} ms)`)
     } catch (error) {
       failed++

@@ -43,9 +43,9 @@ test('server: metrics that break off are told, and come back', async () => {
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 for (const view of ['models', 'listen', 'speak', 'talk', 'server']) {
-  test(`${view}: axe finds nothing serious, and nothing is wider than a phone`, async () => {
-    for (const colorScheme of ['light', 'dark']) {
-      const page = await open((await plain()).base + '#/' + view, { colorScheme, viewport: { width: 320, height: 640 } })
+  test(`${view}: axe finds nothing serious, and nothing is wider than its window`, async () => {
+    for (const [colorScheme, width] of [['light', 320], ['dark', 320], ['light', 1280], ['dark', 1280]]) {
+      const page = await open((await plain()).base + '#/' + view, { colorScheme, viewport: { width, height: 640 } })
       await page.locator('.view h1').waitFor()
       await page.waitForLoadState('networkidle')
       await page.evaluate(axe)

@@ -81,7 +81,7 @@ test('talk: without realtime each turn goes by plain HTTP, and is spoken by sent
   await state(page, 'Listening…')
   await say(page)
   await replies(page).getByText('A mill grinds. Dr. Who *** has one at home in the hills.', { exact: true }).waitFor()
-  await page.getByText(/^\d+ ms to the text · \d+ ms to the first word · \d+ ms to the first sound · \d+ ms in all$/).waitFor()
+  await page.getByText(/^\d+\sms to the text · \d+\sms to the first word · \d+\sms to the first sound · \d+\sms in all$/).waitFor()
   assert.deepEqual(await mine(page).allInnerTexts(), ['What is a mill?'])
   assert.deepEqual(asked.map((a) => [a.input, a.voice, a.response_format]), ['A mill grinds.', 'Dr. Who', '***', 'has one at home in the hills.'].map((input) => [input, 'af_bella', 'wav']))
   assert.equal(await page.getByRole('alert').count(), 0, 'what cannot be spoken is no failure')

@@ -5,15 +5,15 @@ import { wrongTools } from './run'
 import type { Chat } from './state'
 import type { Preset, Settings } from './types'
 
-// numbers are the sampling settings, with what the API takes.
-const numbers: { name: keyof Settings; label: string; hint: string; min: number; max?: number; step: number | 'any' }[] = [
+// numbers are the sampling settings, with what the API takes; unset is what holds where they are empty, if not what the model has.
+const numbers: { name: keyof Settings; label: string; hint: string; unset?: string; min: number; max?: number; step: number | 'any' }[] = [
   { name: 'temperature', label: 'Temperature', hint: '0 takes the likeliest word, 2 is wild', min: 0, max: 2, step: 0.05 },
   { name: 'top_p', label: 'Top p', hint: 'the likeliest words up to this share', min: 0, max: 1, step: 0.01 },
   { name: 'top_k', label: 'Top k', hint: 'so many of the likeliest; 0 is all', min: 0, step: 1 },
   { name: 'min_p', label: 'Min p', hint: 'at least this share of the likeliest', min: 0, max: 1, step: 0.01 },
   { name: 'repeat_penalty', label: 'Repeat penalty', hint: '1 is none', min: 0.01, step: 'any' },
-  { name: 'max_tokens', label: 'Most tokens', hint: 'of one answer', min: 1, step: 1 },
-  { name: 'seed', label: 'Seed', hint: 'the same gives the same answer', min: 0, step: 1 },
+  { name: 'max_tokens', label: 'Most tokens', hint: 'of one answer', unset: 'no bound', min: 1, step: 1 },
+  { name: 'seed', label: 'Seed', hint: 'the same gives the same answer', unset: 'random', min: 0, step: 1 },
 ]
 
 // SettingsDialog is how the model answers in one conversation.
@@ -61,7 +61,7 @@ export function SettingsDialog({ chat, close }: { chat: Chat; close: () => void 
                 max={n.max}
                 step={n.step}
                 value={s[n.name] ?? ''}
-                placeholder="as the model has it"
+                placeholder={n.unset ?? 'as the model has it'}
                 aria-describedby={'about-' + n.name}
                 onInput={(e) => change(n.name, e.currentTarget.value === '' ? undefined : e.currentTarget.valueAsNumber)}
               />

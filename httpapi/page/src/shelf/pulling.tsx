@@ -22,14 +22,14 @@ export function Pulling({ here }: { here: () => void }) {
         <label class="field">
           Pull a model from the hub
           <span class="pull-field">
-            <input value={name} placeholder="OWNER/NAME or OWNER/NAME:Q4_K_M" autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => set(e.currentTarget.value)} />
+            <input value={name} placeholder="OWNER/NAME" autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => set(e.currentTarget.value)} />
             <button type="submit" class="primary" disabled={!name.trim()}>
               <icons.save />
               Pull
             </button>
           </span>
         </label>
-        <p class="hint">As the Hugging Face hub names it. A pull ends when this page is closed; what has arrived is kept, and it goes on from there.</p>
+        <p class="hint">As the Hugging Face hub names it; OWNER/NAME:Q4_K_M is one file of several. A pull ends when this page is closed; what has arrived is kept, and it goes on from there.</p>
       </form>
       <ul class="pulls">
         {pulls.value.map((p) => (

@@ -93,8 +93,8 @@ export function Wave({ sound, media }: Props) {
         <canvas ref={canvas} />
         <div ref={head} class="wave-head" />
       </div>
-      <button type="button" class="quiet wave-kind" aria-pressed={spectral} onClick={() => setSpectral(!spectral)}>
-        {spectral ? 'Waveform' : 'Spectrogram'}
+      <button type="button" class="quiet wave-kind" onClick={() => setSpectral(!spectral)}>
+        {spectral ? 'Show the waveform' : 'Show the spectrogram'}
       </button>
     </div>
   )

@@ -115,7 +115,7 @@ export default function Listen() {
       <p class="lead">What is said in a recording, written down with the time of every word.</p>
       {models.value && !ear && (
         <p class="empty">
-          The server has no model that listens. <a href={to('models')}>Pull one</a>, for example ggerganov/whisper.cpp/ggml-base.bin.
+          The server has no model that listens. <a href={to('models')}>Pull one</a>, for example <code>ggerganov/whisper.cpp/ggml-base.bin</code>.
         </p>
       )}
       {ear && (
@@ -131,12 +131,12 @@ export default function Listen() {
             </label>
             <label class="field">
               Language
-              <input value={language} placeholder="Found out" disabled={translate} onInput={(e) => setLanguage(e.currentTarget.value)} />
+              <input value={language} placeholder="Detected" disabled={translate} onInput={(e) => setLanguage(e.currentTarget.value)} />
             </label>
             <label class="field">
               Task
               <select value={translate ? 'translate' : 'transcribe'} onChange={(e) => setTranslate(e.currentTarget.value === 'translate')}>
-                <option value="transcribe">Write down</option>
+                <option value="transcribe">Transcribe</option>
                 <option value="translate">Translate to English</option>
               </select>
             </label>

@@ -104,7 +104,7 @@ export default function Talk() {
       <p class="lead">A conversation without hands: speak, be answered, and interrupt when you like.</p>
       {models.value && !listens && (
         <p class="empty">
-          The server has no model that listens. <a href={to('models')}>Pull one</a>, for example ggerganov/whisper.cpp/ggml-base.bin.
+          The server has no model that listens. <a href={to('models')}>Pull one</a>, for example <code>ggerganov/whisper.cpp/ggml-base.bin</code>.
         </p>
       )}
       {listens && (
@@ -159,7 +159,7 @@ export default function Talk() {
               <p class="hint">
                 {legs
                   .filter(([name]) => t.timings?.[name] !== undefined)
-                  .map(([name, label]) => `${Math.round(t.timings![name]!)} ms ${label}`)
+                  .map(([name, label]) => `${Math.round(t.timings![name]!)}\u00a0ms ${label}`)
                   .join(' · ')}
               </p>
             )}

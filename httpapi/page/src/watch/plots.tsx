@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { theme } from '../theme'
 import { colour, rgb } from '../ui/colour'
+import { count } from '../ui/format'
 import { grown, type Sample } from './metrics'
 
 // A Line is one curve of a plot.
@@ -12,6 +13,8 @@ export interface Line {
 }
 
 const height = 132
+const scale = 52 // width of what stands left of a plot, as the stylesheet has it for heat maps
+const least = 30 // seconds that a plot is wide
 
 const time = (s: number) => new Date(s * 1000).toLocaleTimeString('en-GB')
 
@@ -40,13 +43,13 @@ export function Plot({ title, at, lines, spell }: { title: string; at: number[];
       {
         width,
         height,
-        padding: [8, 32, 0, 0], // half of a time stands right of its mark
+        padding: [8, 26, 0, 0], // half of a time stands right of its mark
         legend: { show: false },
         cursor: { show: false },
-        scales: { x: { time: true }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.1 : 1] } },
+        scales: { x: { time: true, range: (_, first, last) => [Math.min(first, last - least), last] }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.1 : 1] } },
         axes: [
           { stroke: muted, grid: { show: false }, ticks: { show: false }, font, size: 24, space: 76, values: (_, all) => all.map(time) },
-          { stroke: muted, grid, ticks: { show: false }, font, size: 60, values: (_, all) => all.map(spell) },
+          { stroke: muted, grid, ticks: { show: false }, font, size: scale, values: (_, all) => all.map(spell) },
         ],
         series: [{}, ...lines.map((l) => ({ stroke: colour(l.colour), width: 1.5, points: { show: false }, spanGaps: false }))],
       },
@@ -90,9 +93,9 @@ export function Heat({ title, samples, name }: { title: string; samples: Sample[
   const rows = Math.max(1, high - low + 1)
   useEffect(() => {
     const c = canvas.current!
-    const scale = Math.min(devicePixelRatio, 2)
-    c.width = Math.max(1, width * scale)
-    c.height = height * scale
+    const dense = Math.min(devicePixelRatio, 2)
+    c.width = Math.max(1, width * dense)
+    c.height = height * dense
     const g = c.getContext('2d')!
     const [back, ink] = [rgb(colour('sunk')), rgb(colour('accent'))]
     const most = Math.max(1, ...columns.flat())
@@ -113,7 +116,7 @@ export function Heat({ title, samples, name }: { title: string; samples: Sample[
     <figure class="plot">
       <figcaption>
         <strong>{title}</strong>
-        <span class="key">{all ? `half of ${all} below ${span(middle)}` : 'nothing yet'}</span>
+        <span class="key">{all ? `half of ${count(all)} below ${span(middle)}` : 'nothing yet'}</span>
       </figcaption>
       <div class="heat" aria-hidden="true">
         <div class="heat-scale">

@@ -1,0 +1,10 @@
+//go:build !js
+
+package httpapi
+
+import (
+	"quern/httpapi/internal/realtime"
+	"quern/httpapi/internal/server"
+)
+
+func realtimeRoutes(a *server.API) []server.Route { return realtime.Routes(a) }
