@@ -41,6 +41,8 @@ type growing struct {
 
 	base  int // bytes of the whole text before as.Text
 	said  int // units of as.Text that were spoken
+	last  int // where the last of them begins in the whole text
+	parts int // those of them that begin there: a number has several; 0 when none was spoken
 	open  int // bytes of the whole text before what may still become a formula or a link
 	tried int // bytes of as.Text when nothing of it was settled
 	haste Haste
@@ -57,7 +59,7 @@ func (g *growing) wait(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if g.haste == Flush {
-		g.base, g.said, g.tried = g.base+len(g.as.Text), 0, 0
+		g.base, g.said, g.parts, g.tried = g.base+len(g.as.Text), 0, 0, 0
 		g.as.Text = ""
 	}
 	g.as.Text += m.Text
@@ -132,7 +134,33 @@ func (g *growing) read(ctx context.Context) (units []unit, known, sure int, err 
 		u := &units[i]
 		u.start, u.end = max(u.start+shift, g.base), min(u.end+shift, g.end())
 	}
+	g.said = g.spoken(units)
 	return units, known, sure, nil
+}
+
+// spoken returns how many units were spoken. What stands before unspoken text may be read as more
+// units or fewer than when it was spoken, as what came before it is forgotten.
+func (g *growing) spoken(units []unit) int {
+	if g.parts == 0 {
+		return 0
+	}
+	n := 0
+	for n < len(units) && units[n].start < g.last {
+		n++
+	}
+	for end := min(n+g.parts, len(units)); n < end && units[n].start == g.last; {
+		n++
+	}
+	return n
+}
+
+// speak notes that n units more are spoken.
+func (g *growing) speak(units []unit, n int) {
+	g.said += n
+	g.last, g.parts = units[g.said-1].start, 0
+	for i := g.said; i > 0 && units[i-1].start == g.last; i-- {
+		g.parts++
+	}
 }
 
 // lastWords returns where the last n words of text begin behind which a space stands; 0

@@ -108,7 +108,7 @@ func (t *teller) tell(ctx context.Context, g *growing, yield func(Chunk, error) 
 			break
 		}
 		u, _ := t.cutter.cut(units[g.said:], n)
-		g.said += n
+		g.speak(units, n)
 		last := g.whole() && g.said == len(units)
 		owed := int(t.owed * float64(t.s.Rate()))
 		c, err := render(ctx, t.s, t.r, &u, t.at+owed, last)
