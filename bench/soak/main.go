@@ -46,6 +46,7 @@ var faults = []fault{
 	{"kill", "kill -9 while files are uploaded and chats run; it is back soon, and what was accepted is whole", kill},
 	{"power", "kill -9, and all that was not synced is gone: what was accepted is whole, and every batch ends with each line once", power},
 	{"slow", "clients that do not read are dropped; others' answers come", slow},
+	{"first", "the first answer after a start beside the second, with a warm-up and without", first},
 	{"disk", "a full disk: uploads, batches and pulls get 507, chats go on, and so does all when there is room", disk},
 	{"memory", "a control group with little memory: requests are refused, the process is not killed", memory},
 	{"clock", "the clock jumps by an hour, forwards and back: nothing times out, no batch expires, no file goes", clock},
@@ -74,9 +75,9 @@ func main() {
 	own := flag.NewFlagSet(f.name, flag.ExitOnError)
 	own.DurationVar(&o.d, "for", 5*time.Minute, "of load and memory: how long")
 	own.IntVar(&o.clients, "clients", 16, "of load, memory and slow: clients at a time")
-	own.IntVar(&o.times, "times", 100, "of kill and power: how often")
+	own.IntVar(&o.times, "times", 100, "of kill, power and first: how often")
 	own.DurationVar(&o.ready, "ready", time.Second, "of kill: longest way back")
-	own.Float64Var(&o.ratio, "ratio", 0, "of slow: fail where others' p95 is so many times that beside clients that read; 0 only tells")
+	own.Float64Var(&o.ratio, "ratio", 0, "of slow: fail where others' p95 is so many times that beside clients that read; of first: where the first answer takes so many times the second; 0 only tells")
 	own.BoolVar(&o.must, "must", false, "fail where this machine does not allow the fault")
 	own.BoolVar(&o.mounts, "mounts", false, "of disk and power: it has mounts of its own already, and may make one")
 	_ = own.Parse(flag.Args()[1:]) // it exits by itself
