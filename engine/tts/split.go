@@ -25,7 +25,8 @@ const (
 	firstSymbols = 100 // of the first, where the synthesiser has no wish
 	mostSymbols  = 250
 	fewSymbols   = 15
-	fewWords     = 4 // of the first
+	fewWords     = 4 // of the first, that ends before its sentence does
+	fewerWords   = 3 // of the first that is a sentence
 	// growth is how often its predecessor an utterance may be, so that what is heard
 	// lasts until it is made.
 	growth = 3
@@ -253,7 +254,7 @@ func (s *splitter) opening(units []unit, whole bool) (n int, settled bool) {
 		if end == scope && !whole {
 			return scope, false
 		}
-		if symbols >= fewSymbols && said >= fewWords {
+		if symbols >= fewSymbols && said >= fewerWords {
 			return end, true
 		}
 		at = end
