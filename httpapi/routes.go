@@ -12,7 +12,6 @@ import (
 	"quern/httpapi/internal/ollama"
 	"quern/httpapi/internal/openai"
 	"quern/httpapi/internal/responses"
-	"quern/httpapi/internal/scribe"
 	"quern/httpapi/internal/server"
 	"quern/httpapi/internal/vllm"
 )
@@ -34,7 +33,7 @@ func dialects(a *server.API) []server.Dialect {
 		{Routes: vllm.Routes(a)},
 		{Routes: anthropic.Routes(a), Fail: anthropic.Fail, IDHeader: anthropic.IDHeader},
 		{Routes: ollama.Routes(a), Fail: ollama.Fail, Below: "/api"},
-		{Routes: slices.Concat(eleven.Routes(a), scribe.Routes(a), []server.Route{{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}}),
+		{Routes: slices.Concat(eleven.Routes(a), scribeRoutes(a), []server.Route{{Method: "GET", Path: "/v1/models", Handle: models, Prefixed: true}}),
 			Fail: eleven.Fail, Prefix: eleven.Prefix},
 	}
 }

@@ -11,19 +11,19 @@ type api struct {
 // Prefix is where ElevenLabs' endpoints are beside their own paths.
 const Prefix = "/elevenlabs"
 
+// speech is where a voice says a text.
+const speech = "/v1/text-to-speech/:voice_id"
+
 // Routes returns the endpoints of the dialect, but for the list of models.
 func Routes(s *server.API) []server.Route {
 	a := api{s, &sockets{}}
-	const speech = "/v1/text-to-speech/:voice_id"
 	noVoices := server.NotBuilt("voices cannot be made or changed here; put voice packs into the model's voices folder")
-	return []server.Route{
+	return append(a.socketRoutes(), []server.Route{
 		{Method: "POST", Path: speech, Handle: a.Object(a.textToSpeech), Work: true},
 		{Method: "POST", Path: speech + "/stream", Handle: a.Object(a.streamSpeech), Work: true},
 		{Method: "POST", Path: speech + "/stream/sse", Handle: a.Object(a.streamSpeech), Work: true},
 		{Method: "POST", Path: speech + "/with-timestamps", Handle: a.Object(a.timedSpeech), Work: true},
 		{Method: "POST", Path: speech + "/stream/with-timestamps", Handle: a.Object(a.streamTimedSpeech), Work: true},
-		{Method: "GET", Path: speech + "/stream-input", Handle: a.streamInput, Work: true, Late: true},
-		{Method: "GET", Path: speech + "/multi-stream-input", Handle: a.multiStreamInput, Work: true, Late: true},
 		{Method: "POST", Path: "/v1/speech-to-text", Handle: a.vendorTranscription, Work: true},
 		{Method: "GET", Path: "/v1/voices", Handle: a.vendorVoices},
 		{Method: "GET", Path: "/v2/voices", Handle: a.searchVoices},
@@ -34,7 +34,7 @@ func Routes(s *server.API) []server.Route {
 		{Method: "DELETE", Path: "/v1/voices/:voice_id", Handle: noVoices},
 		{Method: "GET", Path: "/v1/user", Handle: a.vendorUser},
 		{Method: "GET", Path: "/v1/user/subscription", Handle: a.vendorSubscription},
-	}
+	}...)
 }
 
 // ListModels answers GET /v1/models for ElevenLabs' clients.

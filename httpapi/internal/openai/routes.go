@@ -8,7 +8,7 @@ type api struct{ *server.API }
 // Routes returns the endpoints of the dialect, but for the list of models.
 func Routes(s *server.API) []server.Route {
 	a := api{s}
-	return []server.Route{
+	return append(a.jobRoutes(), []server.Route{
 		{Method: "POST", Path: "/v1/chat/completions", Handle: a.Object(a.chatCompletions), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/chat/completions/render", Handle: a.Object(a.render), Work: true, Bare: true},
 		{Method: "POST", Path: "/apply-template", Handle: a.Object(a.applyTemplate), Work: true},
@@ -22,15 +22,6 @@ func Routes(s *server.API) []server.Route {
 		{Method: "POST", Path: "/v1/audio/voices", Handle: server.NotBuilt("voices cannot be uploaded; put voice packs into the model's voices folder"), Bare: true},
 		{Method: "POST", Path: "/v1/tokenize", Handle: a.Object(a.tokenize), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/detokenize", Handle: a.Object(a.detokenize), Work: true, Bare: true},
-		{Method: "POST", Path: "/v1/files", Handle: a.createFile, Bare: true},
-		{Method: "GET", Path: "/v1/files", Handle: a.listFiles, Bare: true},
-		{Method: "GET", Path: "/v1/files/:id", Handle: a.getFile, Bare: true},
-		{Method: "DELETE", Path: "/v1/files/:id", Handle: a.removeFile, Bare: true},
-		{Method: "GET", Path: "/v1/files/:id/content", Handle: a.fileContent, Bare: true},
-		{Method: "POST", Path: "/v1/batches", Handle: a.Object(a.createBatch), Bare: true},
-		{Method: "GET", Path: "/v1/batches", Handle: a.listBatches, Bare: true},
-		{Method: "GET", Path: "/v1/batches/:id", Handle: a.getBatch, Bare: true},
-		{Method: "POST", Path: "/v1/batches/:id/cancel", Handle: a.cancelBatch, Bare: true},
 		{Method: "POST", Path: "/v1/models/load", Handle: a.Object(a.loadModel), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/models/unload", Handle: a.Object(a.unloadModel), Bare: true},
 		{Method: "POST", Path: "/v1/models/*id/cache/warm", Handle: a.Object(a.warm), Work: true, Bare: true},
@@ -38,7 +29,7 @@ func Routes(s *server.API) []server.Route {
 		{Method: "POST", Path: "/v1/models/pull", Handle: a.Managing(a.Object(a.pullModel)), Bare: true},
 		{Method: "GET", Path: "/v1/pulls", Handle: a.Managing(a.listPulls), Bare: true},
 		{Method: "DELETE", Path: "/v1/pulls/*id", Handle: a.Managing(a.stopPull), Bare: true},
-	}
+	}...)
 }
 
 // ListModels answers GET /v1/models.
