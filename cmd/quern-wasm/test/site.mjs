@@ -32,14 +32,19 @@ async function open() {
 }
 
 let failed = 0
+const most = 90_000 // ms of a test
+
 async function test(name, f) {
   const begin = performance.now()
+  let late
   try {
-    await f()
+    await Promise.race([f(), new Promise((_, reject) => { late = setTimeout(() => reject(new Error(`not done after ${most / 1000} s`)), most) })])
     console.log('ok  ', name, `(${Math.round(performance.now() - begin)} ms)`)
   } catch (e) {
     failed++
     console.log('FAIL', name, e.stack)
+  } finally {
+    clearTimeout(late)
   }
 }
 
@@ -105,8 +110,10 @@ await test('who leaves a stream ends the work', async () => {
 async function leaveEarly(page) {
   const made = await page.evaluate(async () => {
     const leave = new AbortController(), before = await gauge('vllm:generation_tokens_total')
+    let over = false
     const answer = post('v1/completions', { model: 'quern-tiny', prompt: 'Once', max_tokens: 900, ignore_eos: true }, { signal: leave.signal }).catch((e) => e.name)
-    while (!await gauge('vllm:num_requests_running'));
+    answer.then(() => { over = true })
+    while (!over && !await gauge('vllm:num_requests_running'));
     leave.abort()
     if (await answer !== 'AbortError') return -1
     while (await gauge('vllm:num_requests_running'));
