@@ -11,21 +11,28 @@ import (
 	"quern/engine/lm"
 )
 
-// Who waits for a model that is at work leaves with its request.
-func TestEmbeddingWaits(t *testing.T) {
-	backend := cpu.Open(1)
-	defer backend.Close()
+// recorded is the encoder of the built-in model on so many threads, whose steps have so many rows.
+func recorded(t *testing.T, threads, batch int) *Recorded {
+	t.Helper()
+	backend := cpu.Open(threads)
+	t.Cleanup(func() { backend.Close() })
 	f := &lm.File{ID: "m", Raw: builtinSet(t)}
 	if err := f.Open(t.Context(), engine.ModelOptions{}, 1); err != nil {
 		t.Fatal(err)
 	}
-	p, err := f.Plan(engine.ModelOptions{Batch: 64}, 1<<30)
+	p, err := f.Plan(engine.ModelOptions{Batch: batch}, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := NewRecorded(Device{func(p *graph.Program) (graph.Exec, error) { return backend.Compile(t.Context(), p, graph.Watch{}) }, backend.NewCache}, f.LM, p.Encode)
-	defer x.Close()
-	m, err := New(t.Context(), reader(t, 256), Training{}, x, f.Config.Hidden)
+	t.Cleanup(x.Close)
+	return x
+}
+
+// Who waits for a model that is at work leaves with its request.
+func TestEmbeddingWaits(t *testing.T) {
+	x := recorded(t, 1, 64)
+	m, err := New(t.Context(), reader(t, 256), Training{}, x, x.width)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,12 +94,10 @@ func (q *queue) ran(texts []waiting, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running = 0
+	for i := range texts {
+		texts[i].of.left--
+	}
 	for _, r := range owners(texts) {
-		for i := range texts {
-			if texts[i].of == r {
-				r.left--
-			}
-		}
 		if err != nil {
 			r.err = err
 			q.forget(r)

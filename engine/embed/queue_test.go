@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"quern/engine"
-	"quern/engine/cpu"
 	"quern/engine/graph"
 	"quern/engine/lm"
 	"quern/engine/token"
@@ -104,18 +102,7 @@ func TestFailedStep(t *testing.T) {
 
 // Vectors are the same to the bit whether a request is alone or shares its steps.
 func TestShared(t *testing.T) {
-	backend := cpu.Open(2)
-	defer backend.Close()
-	f := &lm.File{ID: "m", Raw: builtinSet(t)}
-	if err := f.Open(t.Context(), engine.ModelOptions{}, 1); err != nil {
-		t.Fatal(err)
-	}
-	p, err := f.Plan(engine.ModelOptions{Batch: 32}, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := NewRecorded(Device{func(p *graph.Program) (graph.Exec, error) { return backend.Compile(t.Context(), p, graph.Watch{}) }, backend.NewCache}, f.LM, p.Encode)
-	defer x.Close()
+	x := recorded(t, 2, 32)
 	r := rand.New(rand.NewPCG(1, 1))
 	var asked [12][][]token.ID
 	var want [len(asked)][][]float32
@@ -127,6 +114,7 @@ func TestShared(t *testing.T) {
 			}
 			asked[i] = append(asked[i], text)
 		}
+		var err error
 		if want[i], err = x.Run(t.Context(), asked[i], nil); err != nil {
 			t.Fatal(err)
 		}
