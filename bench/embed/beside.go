@@ -44,19 +44,20 @@ func besideOne(out io.Writer, file string, threads int) (err error) {
 	defer e.Close()
 	l := must.Get(e.Open(ctx, "m"))
 	defer l.Release()
-	ask := func(ctx context.Context, of load) error {
-		_, err := l.Embed(ctx, requestOf(draw(of)))
+	short, long := requestOf(draw(query)), requestOf(draw(bulk))
+	ask := func() error {
+		_, err := l.Embed(ctx, short)
 		return err
 	}
-	must.Do(ask(ctx, query)) // which is when the model is compiled
-	alone := must.Get(times(func() error { return ask(ctx, query) }))
+	must.Do(ask()) // which is when the model is compiled
+	alone := must.Get(times(ask))
 	start := time.Now()
 	var wg sync.WaitGroup
 	failed := make([]error, together)
 	for i := range failed {
 		wg.Go(func() {
 			for range queries / 4 {
-				if failed[i] = ask(ctx, query); failed[i] != nil {
+				if failed[i] = ask(); failed[i] != nil {
 					return
 				}
 			}
@@ -68,10 +69,11 @@ func besideOne(out io.Writer, file string, threads int) (err error) {
 	}
 	rate := float64(together*(queries/4)) / time.Since(start).Seconds()
 	wg.Go(func() {
-		for ctx.Err() == nil && ask(ctx, bulk) == nil {
+		for err := error(nil); err == nil; {
+			_, err = l.Embed(ctx, long) // until it is cancelled
 		}
 	})
-	with := must.Get(times(func() error { return ask(ctx, query) }))
+	with := must.Get(times(ask))
 	cancel()
 	wg.Wait()
 	fmt.Fprintf(out, "| %s | %.1f, %.1f | %.1f, %.1f | %.0f | %.0f |\n", filepath.Base(file),

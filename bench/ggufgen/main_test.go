@@ -40,14 +40,7 @@ func TestLatent(t *testing.T) {
 func TestDrafting(t *testing.T) {
 	s := tiny
 	s.layers, s.delta, s.drafts = 4, &delta{keyHeads: 2, valueHeads: 2, dim: 32, taps: 4}, true
-	set, err := gguf.Parse(generate(t, s, mixes[0], 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lm, err := model.Open(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lm := opened(t, s)
 	if _, err := model.OpenMTP(lm); err != nil || lm.Config().Layers != s.layers {
 		t.Errorf("%d layers, %v", lm.Config().Layers, err)
 	}
@@ -62,6 +55,20 @@ func generate(t *testing.T, s shape, m mix, seed uint64) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// opened is quern's model of a generated file.
+func opened(t *testing.T, s shape) model.LM {
+	t.Helper()
+	set, err := gguf.Parse(generate(t, s, mixes[0], 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.Open(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // TestWeights decodes every tensor of every mixture and checks that matrices
@@ -228,14 +235,7 @@ func TestRWKV(t *testing.T) {
 	s := tiny
 	s.heads, s.kvHeads, s.headDim = 0, 0, 0
 	s.rwkv = &rwkv{head: 64, decay: 32, rate: 32, draw: 32, gate: 32}
-	set, err := gguf.Parse(generate(t, s, mixes[0], 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := model.Open(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, s)
 	if want := s.layers * s.width * (2 + 64); m.Config().State != want {
 		t.Errorf("states of %d numbers, want %d", m.Config().State, want)
 	}
@@ -245,14 +245,7 @@ func TestRWKV(t *testing.T) {
 func TestEncoder(t *testing.T) {
 	s := tiny
 	s.kvHeads, s.encoder = s.heads, &encoder{poolCLS}
-	set, err := gguf.Parse(generate(t, s, mixes[0], 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := model.Open(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, s)
 	c := m.Config()
 	if c.Pooling != model.PoolCLS || c.Context != s.context || c.Hidden != s.width || c.Layers != s.layers {
 		t.Errorf("%+v", c)
