@@ -16,7 +16,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'quern-site-'))
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 const far = await hub(readFileSync(join(site, 'engine/quern-tiny.gguf')))
 const server = await serve(site, { edit: (html) => html.replace('data-then=', `data-hub="${far.url}" data-then=`) })
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] })
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--js-flags=--expose-gc'] })
 const context = await browser.newContext()
 const origin = new URL(server.url).origin
 const strays = [] // requests that leave the origin
@@ -369,6 +369,16 @@ await test('from the second load on threads share the rows, and give the same bi
   // The start that follows reads its memory from where this one has put it.
   const kept = () => tab.evaluate(async () => Array.fromAsync((await (await navigator.storage.getDirectory()).getDirectoryHandle('quern-start', { create: true })).keys()))
   while (!(await kept()).some((name) => /^[0-9a-f]{64}$/.test(name)));
+  const found = await tab.workers().find((w) => w.url().endsWith('engine/worker.js')).evaluate(async () => {
+    let found
+    findMemory().then((read) => { found = typeof read })
+    while (!found) { // garbage is collected meanwhile
+      gc()
+      await new Promise((resolve) => setTimeout(resolve))
+    }
+    return found
+  })
+  assert.equal(found, 'function')
   await tab.reload()
   const more = await answer()
   assert.deepEqual([one.isolated, one.threads, more.isolated], [false, 0, true])

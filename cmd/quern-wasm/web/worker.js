@@ -141,7 +141,8 @@ const fetchMemory = () => Promise.all(['memory.bin', 'quern-tiny.gguf'].map(asyn
 // nothing where they are of another version.
 async function findMemory() {
   try {
-    const h = await (await (await ownFolder()).getFileHandle(frozen.version)).createSyncAccessHandle();
+    // Chromium forgets what is asked of a file's handle that is collected meanwhile, so it has a name.
+    const file = await (await ownFolder()).getFileHandle(frozen.version), h = await file.createSyncAccessHandle();
     return (into, at) => h.read(into, {at}); // it stays open: the engine is the one that reads it
   } catch { // it is not there yet
     const [memory, model] = await fetchMemory(), end = memory.length - frozen.version.length;
