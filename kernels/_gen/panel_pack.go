@@ -24,6 +24,9 @@ import (
 // It prefetches as many bytes as it reads, from w+ahead on, where the next rows are: read
 // without that, they would be sixteen streams of a few lines each, which is slow from
 // memory.
+//
+// Rows that are interleaved (see interleaved.go) are columns already: there w is the first
+// block of the sixteen, the next one follows it, and rowBytes is not used.
 const packParams = "panel, w *byte, rowBytes, blocks, ahead int"
 
 // The vectors of a pack function. Pieces take their numbers, since they serve both
@@ -41,6 +44,7 @@ type pack struct {
 	a     *file
 	level string
 	lanes int
+	order *dwordOrder // of interleaved rows, nil for rows as they are in the file
 	v     func(int) string
 	at    int // offset of the next column in the panel
 
@@ -58,8 +62,11 @@ var packBases = []string{"rows0", "rows4", "rows8", "rows12"}
 // begin starts a pack function of type t and loads its arguments.
 func (p *pack) begin(t string) {
 	a := p.a
-	fn := "pack" + t + p.level
-	a.function(fn, packParams, fmt.Sprintf("%s makes a panel of %d rows of %s.", fn, p.lanes, t))
+	fn, rows := "pack"+t+p.level, "rows"
+	if p.order != nil {
+		fn, rows = "packInterleaved"+t+p.level, "interleaved rows"
+	}
+	a.function(fn, packParams, fmt.Sprintf("%s makes a panel of %d %s of %s.", fn, p.lanes, rows, t))
 	a.use(
 		"panel", "DI",
 		"blocks", "CX", // left
@@ -67,7 +74,12 @@ func (p *pack) begin(t string) {
 		"fifthSet", "K2", // which weights have their fifth bit
 	)
 	a.load("panel", "blocks", "ahead")
-	p.bases("w")
+	if p.order != nil {
+		a.use("rows0", "SI") // this block
+		a.load("w=rows0")
+	} else {
+		p.bases("w")
+	}
 	a.f("ADDQ {rows0}, {ahead}")
 }
 
@@ -89,6 +101,10 @@ func (p *pack) bases(param string) {
 
 // forward moves on by n bytes in every row.
 func (p *pack) forward(n int) {
+	if p.order != nil {
+		p.a.f("ADDQ $%d, {rows0}", p.lanes*n)
+		return
+	}
 	for i := range p.lanes / 4 {
 		p.a.f("ADDQ $%d, {%s}", n, packBases[i])
 	}
@@ -153,8 +169,15 @@ func (p *pack) turn(r, t int) {
 	a.f("VPUNPCKHQDQ %s, %s, %s", v(t+3), v(t+1), v(r+3))
 }
 
-// columns is rows and turn.
+// columns loads the 16 bytes at disp of each row: register r+c becomes dword c of every row. t
+// to t+3 are scratch.
 func (p *pack) columns(disp, r, t int) {
+	if p.order != nil {
+		for c := range 4 {
+			p.column(disp+4*c, r+c)
+		}
+		return
+	}
 	p.rows(disp, r)
 	p.turn(r, t)
 }

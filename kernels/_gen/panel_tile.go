@@ -10,6 +10,10 @@ import "fmt"
 // out+t·outStride floats; with more not 0 they are added to what is there, which is how
 // further blocks of the same rows follow. Terms are computed and added as Go's reference
 // does, so a result has the bits of Dot.
+//
+// With AVX-512 there is another that multiplies two panels, the one second bytes behind the other,
+// whose rows follow each other: what is read of an activation row serves both, and loads no longer
+// bound it. Its name ends with Pair, its parameters with second int.
 const panelParams = "panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int"
 
 // The minimums of a block of 256.
@@ -51,44 +55,57 @@ var panelTiles = []panelTile{
 	{name: "Q80", signed: true},       // 2·128·127 = 32,512
 }
 
-// fn is the name of the tile function.
-func (t panelTile) fn() string {
-	if t.wide {
-		return "tile" + t.name + "AVX512"
-	}
-	return "tile" + t.name + "AVX2"
+// fn is the name of the tile function for so many panels.
+func (t panelTile) fn(panels int) string {
+	return "tile" + t.name + map[bool]string{false: "AVX2", true: "AVX512"}[t.wide] + []string{"", "Pair"}[panels-1]
 }
 
-// A panelCode is the code of a tile for some number of activation rows, which
-// share every column that is read. Of vectors it has most() each of blk(b), the sums of
-// a block for activation row b, sub(b), of a sub-block, and out(b), results; then three
-// of scratch.
+// A panelCode is the code of a tile for some number of activation rows, which share every column
+// that is read, and one panel or two, which share activations. A sum b is of activation row row(b)
+// and panel(b). Of vectors there are sums() each of blk(b), a block's sums, sub(b), a sub-block's,
+// and out(b), results; then scratch.
 type panelCode struct {
 	panelTile
 	a      *file
 	v      func(int) string
+	panels int
 	tokens int
 }
 
-// blk is the vector of a block's sums for activation row b.
+// row and panel are what sum b is of.
+func (t panelCode) row(b int) int   { return b / t.panels }
+func (t panelCode) panel(b int) int { return b % t.panels }
+
+// x addresses disp bytes into the activation row of sum b, scale what is so many bytes behind the
+// scale of its block.
+func (t panelCode) x(b, disp int) string     { return xmem(t.row(b), disp) }
+func (t panelCode) scale(b, disp int) string { return xscale(t.row(b), disp) }
+
+// blk is the vector of a block's sums.
 func (t panelCode) blk(b int) string { return t.v(b) }
 
 // sub is the vector of a sub-block's.
-func (t panelCode) sub(b int) string { return t.v(t.most() + b) }
+func (t panelCode) sub(b int) string { return t.v(t.sums() + b) }
 
 // out is the vector of results.
-func (t panelCode) out(b int) string { return t.v(2*t.most() + b) }
+func (t panelCode) out(b int) string { return t.v(2*t.sums() + b) }
 
-// tmp is a scratch vector, i below 3.
-func (t panelCode) tmp(i int) string { return t.v(3*t.most() + i) }
+// tmp is a scratch vector, i below 3, or 8 with AVX-512.
+func (t panelCode) tmp(i int) string { return t.v(3*t.sums() + i) }
 
-// most is how many activation rows there are registers for.
-func (t panelCode) most() int {
+// of is a scratch vector, i below 2, of the panel of sum b: the first panel's are tmp(0) and tmp(1).
+func (t panelCode) of(b, i int) string { return t.tmp(3*t.panel(b) + i) }
+
+// sums is how many sums there are registers for.
+func (t panelCode) sums() int {
 	if t.wide {
 		return 8
 	}
 	return 4
 }
+
+// most is how many activation rows those are of.
+func (t panelCode) most() int { return t.sums() / t.panels }
 
 // column is the bytes of a column.
 func (t panelCode) column() int {
@@ -115,25 +132,41 @@ func (t panelCode) zero(r string) {
 	}
 }
 
-// next reads column col from {panel} on into register r.
-func (t panelCode) next(r string, col int) {
-	t.a.f("%s %d({panel}), %s", t.mov(), col*t.column(), r)
+// next reads column col from {panel} on, of every panel, into its scratch vector i.
+func (t panelCode) next(i, col int) {
+	for p := range t.panels {
+		t.a.f("%s %d({panel})%s, %s", t.mov(), col*t.column(), []string{"", "({second}*1)"}[p], t.of(p, i))
+	}
 }
 
-// each calls f for every activation row of the group.
+// each calls f for every sum of the group.
 func (t panelCode) each(f func(b int)) {
-	for b := range t.tokens {
+	for b := range t.tokens * t.panels {
 		f(b)
 	}
 }
 
-// gen writes the tile function: groups of most activation rows, then of fewer.
+// gen writes the tile functions.
 func (t panelTile) gen(a *file) {
-	c := panelCode{panelTile: t, a: a, v: y}
+	c := panelCode{panelTile: t, a: a, v: y, panels: 1}
 	if t.wide {
 		c.v = z
 	}
-	a.function(t.fn(), panelParams, fmt.Sprintf("%s multiplies a panel with activation rows.", t.fn()))
+	c.function()
+	if t.wide {
+		c.panels = 2
+		c.function()
+	}
+}
+
+// function writes a tile function: groups of most activation rows, then of fewer.
+func (c panelCode) function() {
+	a, t, fn := c.a, c.panelTile, c.fn(c.panels)
+	params, many := panelParams, "a panel"
+	if c.panels > 1 {
+		params, many = params+", second int", "two panels"
+	}
+	a.function(fn, params, fmt.Sprintf("%s multiplies %s with activation rows.", fn, many))
 	a.use(
 		"panel", "SI", // next column
 		"tokens", "DX", // left
@@ -144,10 +177,17 @@ func (t panelTile) gen(a *file) {
 		"outStride", "R11", // in bytes
 		"blocks", "CX", // left
 		"acts", "R13", // of the first token at this block
-		"acts4", "BX", // of the fifth
 		"scales", "R14", // of an ActQ8_32 group, from this block on
-		"scales4", "R15", // the same of the fifth token
 	)
+	if c.panels > 1 {
+		a.use("second", "BX") // bytes from a panel to the second
+		a.load("second")
+	} else {
+		a.use(
+			"acts4", "BX", // acts of the fifth token
+			"scales4", "R15", // scales of it
+		)
+	}
 	if !t.wide {
 		a.use("ones", "Y15") // words of one
 	}
@@ -185,8 +225,10 @@ func (t panelCode) group() {
 	a.f("JEQ %s", label("start"))
 	a.f("MOVQ {out}, AX")
 	t.each(func(b int) {
-		a.f("VMOVUPS (AX), %s", t.out(b))
-		a.f("ADDQ {outStride}, AX")
+		a.f("VMOVUPS %s, %s", mem(t.column()*t.panel(b), "AX"), t.out(b))
+		if t.panel(b) == t.panels-1 {
+			a.f("ADDQ {outStride}, AX")
+		}
 	})
 	a.l(label("start"))
 	if t.subs > 0 {
@@ -195,8 +237,10 @@ func (t panelCode) group() {
 		t.blocks32(label)
 	}
 	t.each(func(b int) {
-		a.f("VMOVUPS %s, ({out})", t.out(b))
-		a.f("ADDQ {outStride}, {out}")
+		a.f("VMOVUPS %s, %s", t.out(b), mem(t.column()*t.panel(b), "{out}"))
+		if t.panel(b) == t.panels-1 {
+			a.f("ADDQ {outStride}, {out}")
+		}
 	})
 	a.f("LEAQ ({x})({xStride}*%d), {x}", min(t.tokens, 4))
 	if t.tokens == 8 {
@@ -216,16 +260,25 @@ func (t panelCode) products(n, disp, col int, scale string) {
 	a := t.a
 	w, abs := t.tmp(0), t.tmp(2)
 	for k := range n {
-		t.next(w, col+k)
+		t.next(0, col+k)
 		switch {
+		case t.wide && t.panels > 1:
+			t.each(func(b int) {
+				x := t.tmp(6 + t.row(b)%2)
+				if t.panel(b) == 0 {
+					a.f("VPBROADCASTD %s, %s", t.x(b, disp+4*k), x)
+				}
+				a.f("VPDPBUSD %s, %s, %s", x, t.of(b, 0), t.sub(b))
+			})
+			continue
 		case t.wide:
-			t.each(func(b int) { a.f("VPDPBUSD.BCST %s, %s, %s", xmem(b, disp+4*k), w, t.sub(b)) })
+			t.each(func(b int) { a.f("VPDPBUSD.BCST %s, %s, %s", t.x(b, disp+4*k), w, t.sub(b)) })
 			continue
 		case t.signed:
 			a.f("VPABSB %s, %s", w, abs)
 			t.each(func(b int) {
 				x := t.tmp(1)
-				a.f("VPBROADCASTD %s, %s", xmem(b, disp+4*k), x)
+				a.f("VPBROADCASTD %s, %s", t.x(b, disp+4*k), x)
 				a.f("VPSIGNB %s, %s, %s", w, x, x)
 				a.f("VPMADDUBSW %s, %s, %s", x, abs, x)
 				a.f("VPMADDWD {ones}, %s, %s", x, x)
@@ -239,7 +292,7 @@ func (t panelCode) products(n, disp, col int, scale string) {
 			if first {
 				x = t.sub(b)
 			}
-			a.f("VPBROADCASTD %s, %s", xmem(b, disp+4*k), x)
+			a.f("VPBROADCASTD %s, %s", t.x(b, disp+4*k), x)
 			a.f("VPMADDUBSW %s, %s, %s", x, w, x)
 			if !first {
 				a.f("VPADDW %s, %s, %s", x, t.sub(b), t.sub(b))
@@ -276,16 +329,14 @@ func (t panelCode) block256(label func(string) string) {
 	if t.wide || t.signed {
 		t.each(func(b int) { t.zero(t.sub(b)) })
 		t.products(per/4, 0, 1, "")
-		scale := t.tmp(1)
-		t.next(scale, 0)
+		t.next(1, 0)
 		t.each(func(b int) {
-			a.f("VPMULLD %s, %s, %s", scale, t.sub(b), t.sub(b))
+			a.f("VPMULLD %s, %s, %s", t.of(b, 1), t.sub(b), t.sub(b))
 			a.f("VPADDD %s, %s, %s", t.sub(b), t.blk(b), t.blk(b))
 		})
 	} else {
-		scale := t.tmp(2)
-		t.next(scale, 0)
-		t.products(per/4, 0, 1, scale)
+		t.next(2, 0)
+		t.products(per/4, 0, 1, t.tmp(2))
 	}
 	a.f("ADDQ $%d, {panel}", (1+per/4)*t.column())
 	advance(a, t.tokens, per)
@@ -304,32 +355,32 @@ func (t panelCode) block256(label func(string) string) {
 		if t.mins == noMins {
 			break
 		}
-		t.next(t.tmp(0), k)
+		t.next(0, k)
 		t.each(func(b int) {
 			if t.wide {
-				a.f("VPDPWSSD.BCST %s, %s, %s", xmem(b, sums+4*k), t.tmp(0), to(b))
+				a.f("VPDPWSSD.BCST %s, %s, %s", t.x(b, sums+4*k), t.of(b, 0), to(b))
 				return
 			}
-			a.f("VPBROADCASTD %s, %s", xmem(b, sums+4*k), t.tmp(1))
+			a.f("VPBROADCASTD %s, %s", t.x(b, sums+4*k), t.tmp(1))
 			a.f("VPMADDWD %s, %s, %s", t.tmp(0), t.tmp(1), t.tmp(1))
 			a.f("VPADDD %s, %s, %s", t.tmp(1), to(b), to(b))
 		})
 	}
 	cols := t.subs/2 + 1
-	t.next(t.tmp(0), t.subs/2)
+	t.next(0, t.subs/2)
 	if t.mins == floatMins {
-		t.next(t.tmp(1), t.subs/2+1)
+		t.next(1, t.subs/2+1)
 		cols++
 	}
 	t.each(func(b int) {
 		a.f("VCVTDQ2PS %s, %s", t.blk(b), t.blk(b))
-		a.f("VMULPS %s, %s, %s", t.tmp(0), t.blk(b), t.blk(b))
+		a.f("VMULPS %s, %s, %s", t.of(b, 0), t.blk(b), t.blk(b))
 		if t.mins == floatMins {
 			a.f("VCVTDQ2PS %s, %s", t.sub(b), t.sub(b))
-			a.f("VMULPS %s, %s, %s", t.tmp(1), t.sub(b), t.sub(b))
+			a.f("VMULPS %s, %s, %s", t.of(b, 1), t.sub(b), t.sub(b))
 			a.f("VSUBPS %s, %s, %s", t.sub(b), t.blk(b), t.blk(b))
 		}
-		t.times(xmem(b, 48), t.blk(b), t.tmp(2))
+		t.times(t.x(b, 48), t.blk(b), t.tmp(2))
 		a.f("VADDPS %s, %s, %s", t.blk(b), t.out(b), t.out(b))
 	})
 	a.f("ADDQ $%d, {panel}", cols*t.column())
@@ -347,7 +398,7 @@ func (t panelCode) blocks32(label func(string) string) {
 	sum := t.sub // where a block's sum ends up
 	switch {
 	case t.wide && t.mins == noMins:
-		t.each(func(b int) { a.f("VPBROADCASTD %s, %s", xscale(b, 32), t.sub(b)) })
+		t.each(func(b int) { a.f("VPBROADCASTD %s, %s", t.scale(b, 32), t.sub(b)) })
 	case t.wide || t.signed:
 		t.each(func(b int) { t.zero(t.sub(b)) })
 	default:
@@ -357,37 +408,36 @@ func (t panelCode) blocks32(label func(string) string) {
 				t.zero(t.blk(b))
 				return
 			}
-			a.f("VPBROADCASTD %s, %s", xscale(b, 32), t.blk(b))
+			a.f("VPBROADCASTD %s, %s", t.scale(b, 32), t.blk(b))
 			a.f("VPSRAD $%d, %s, %s", t.shift, t.blk(b), t.blk(b))
 		})
 	}
 	t.products(8, 0, 0, "{ones}")
-	d, m := t.tmp(0), t.tmp(1)
 	cols := 9
-	t.next(d, 8)
+	t.next(0, 8)
 	if t.mins == floatMins {
-		t.next(m, 9)
+		t.next(1, 9)
 		cols++
 	}
 	t.each(func(b int) {
-		s, u := sum(b), t.tmp(2)
+		s, u, d, m := sum(b), t.of(b, 2), t.of(b, 0), t.of(b, 1)
 		a.f("VCVTDQ2PS %s, %s", s, s)
 		if t.mins == floatMins {
 			a.f("VMULPS %s, %s, %s", d, s, s)
 			if t.wide {
-				a.f("VCVTDQ2PS.BCST %s, %s", xscale(b, 32), u)
+				a.f("VCVTDQ2PS.BCST %s, %s", t.scale(b, 32), u)
 			} else {
-				a.f("VPBROADCASTD %s, %s", xscale(b, 32), u)
+				a.f("VPBROADCASTD %s, %s", t.scale(b, 32), u)
 				a.f("VCVTDQ2PS %s, %s", u, u)
 			}
 			a.f("VMULPS %s, %s, %s", m, u, u)
 			a.f("VADDPS %s, %s, %s", u, s, s)
-			t.times(xscale(b, 0), s, u)
+			t.times(t.scale(b, 0), s, u)
 		} else {
 			if t.wide {
-				a.f("VMULPS.BCST %s, %s, %s", xscale(b, 0), d, u)
+				a.f("VMULPS.BCST %s, %s, %s", t.scale(b, 0), d, u)
 			} else {
-				a.f("VBROADCASTSS %s, %s", xscale(b, 0), u)
+				a.f("VBROADCASTSS %s, %s", t.scale(b, 0), u)
 				a.f("VMULPS %s, %s, %s", u, d, u)
 			}
 			a.f("VMULPS %s, %s, %s", u, s, s)

@@ -2,20 +2,25 @@ package main
 
 import "fmt"
 
+// packs256 are the types of blocks of 256 weights.
+var packs256 = []struct {
+	name  string
+	bytes int // of a block
+	first int // what interleaved rows have before the dwords that precede it in the file
+	gen   func(*pack)
+}{
+	{"Q4K", 144, 0, func(p *pack) { packQ45K(p, false) }},
+	{"Q5K", 176, 0, func(p *pack) { packQ45K(p, true) }},
+	{"Q6K", 210, 128, packQ6K},
+	{"Q3K", 110, 0, packQ3K},
+	{"Q2K", 84, 0, packQ2K},
+	{"IQ4XS", 136, 0, packIQ4XS},
+}
+
 // genPanels writes the pack functions of every type and the tile functions of every kind.
 func genPanels(a *file) {
 	for _, p := range []pack{{a: a, level: "AVX512", lanes: 16, v: z}, {a: a, level: "AVX2", lanes: 8, v: y}} {
-		for _, t := range []struct {
-			name string
-			gen  func(*pack)
-		}{
-			{"Q4K", func(p *pack) { packQ45K(p, false) }},
-			{"Q5K", func(p *pack) { packQ45K(p, true) }},
-			{"Q6K", packQ6K},
-			{"Q3K", packQ3K},
-			{"Q2K", packQ2K},
-			{"IQ4XS", packIQ4XS},
-		} {
+		for _, t := range packs256 {
 			p := p
 			p.begin(t.name)
 			t.gen(&p)
@@ -101,8 +106,12 @@ func packQ6K(p *pack) {
 	a := p.a
 	a.l("block")
 	p.fetch(210)
-	p.columns(194, col, tmp)
-	p.half(col+3, tmp, true)
+	if p.order != nil {
+		p.halves(tmp)
+	} else {
+		p.columns(194, col, tmp)
+		p.half(col+3, tmp, true)
+	}
 	p.put(tmp, colD(16))
 	p.columns(192, col, tmp)
 	p.signedScales(col, 5)
@@ -132,12 +141,19 @@ func packQ3K(p *pack) {
 	a, v := p.a, p.v
 	a.l("block")
 	p.fetch(110)
-	p.rows(94, col) // two bytes of quants, the scales, d
-	for i := range 4 {
-		a.f("VPALIGNR $2, %s, %s, %s", v(col+i), v(col+i), v(col+i))
+	if p.order != nil {
+		for c := range 3 {
+			p.column(96+4*c, col+c)
+		}
+		p.halves(tmp)
+	} else {
+		p.rows(94, col) // two bytes of quants, the scales, d
+		for i := range 4 {
+			a.f("VPALIGNR $2, %s, %s, %s", v(col+i), v(col+i), v(col+i))
+		}
+		p.turn(col, tmp)
+		p.half(col+3, tmp, false)
 	}
-	p.turn(col, tmp)
-	p.half(col+3, tmp, false)
 	p.put(tmp, colD(16))
 	// Dwords 0 and 1 hold the low halves, nibbles of scales 0-7 and 8-15; dword
 	// 2 the upper two bits, scale 4g+i in byte i at bit 2g.
@@ -267,8 +283,13 @@ func (t block32) pack(p *pack) {
 	a.f("%s %s, %s", p.mov(), p.fill(0x0f), v(low4))
 	a.l("block")
 	p.fetch(t.bytes)
-	p.columns(0, col, tmp)
-	if t.e8 {
+	led := p.order != nil && p.order.half > 0
+	if !led {
+		p.columns(0, col, tmp)
+	}
+	if led {
+		p.halves(tmp)
+	} else if t.e8 {
 		p.op("VPAND", p.dfill(0xff), v(col), v(tmp))
 		e8m0(a, v, tmp, tmp+1, tmp+2)
 	} else {
@@ -282,6 +303,8 @@ func (t block32) pack(p *pack) {
 		p.put(tmp, 9)
 	}
 	switch {
+	case t.high > 0 && led:
+		p.column(t.high, held)
 	case t.high == 2:
 		a.f("VPSRLD $16, %s, %s", v(col), v(held))
 		a.f("VPSLLD $16, %s, %s", v(col+1), v(col+1))

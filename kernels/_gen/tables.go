@@ -9,6 +9,7 @@ var outputs = []struct {
 	{"dot/dot_amd64", genDots},
 	{"dot/panel_amd64", genPanels},
 	{"dot/interleaved_amd64", genInterleaved},
+	{"dot/interleaved_panel_amd64", genInterleavedPanels},
 	{"dot/panel_amx_amd64", genAMXPanels},
 	{"dot/split_amx_amd64", genSplit},
 	{"dot/rounded_bf16_amd64", genRounded},

@@ -9,8 +9,8 @@ import (
 
 // A panelBuffer is a panel and the work area of the AMX kernels.
 type panelBuffer struct {
-	panel [panelBytes]byte
-	work  tileWork
+	panels [2][panelBytes]byte
+	work   tileWork
 }
 
 // The assembly knows tileWork's layout: see kernels/_gen/panel_amx.go.
@@ -66,7 +66,7 @@ func dotTiles(t quant.Type, k *panelKernel, buf *panelBuffer, blocks int, x []by
 	}
 	w := &buf.work
 	if a.fold != nil {
-		a.fold(&w.folded[0], &buf.panel[0], blocks, k.columns, a.offset)
+		a.fold(&w.folded[0], &buf.panels[0][0], blocks, k.columns, a.offset)
 	}
 	for {
 		n := min(tileTokens, batch-done) / rows * rows
@@ -81,7 +81,7 @@ func dotTiles(t quant.Type, k *panelKernel, buf *panelBuffer, blocks int, x []by
 		} else {
 			w.config.Set(rows, rows, 32)
 		}
-		a.tile(&buf.panel[0], blocks, &x[done*xStride], xStride, n, &dst[done*dstStride], dstStride, more, &w.config[0])
+		a.tile(&buf.panels[0][0], blocks, &x[done*xStride], xStride, n, &dst[done*dstStride], dstStride, more, &w.config[0])
 		done += n
 	}
 }

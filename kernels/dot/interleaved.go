@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"quern/kernels/internal/isa"
 	"quern/kernels/quant"
 )
 
@@ -13,6 +14,8 @@ const Sixteen = 16
 // An interleavedKernel is the assembly for rows that are interleaved.
 type interleavedKernel struct {
 	one, two, four, eight interleavedDot // of so many activation rows; eight may be nil
+	pack                  packFunc       // makes panels of them, which is faster from panelsFrom activation rows on
+	panelsFrom            int
 }
 
 // An interleavedDot is a dotKernel whose rows count sixteens, and that fetches what lies ahead bytes
@@ -142,6 +145,10 @@ func InterleavedRows(t quant.Type, dst []float32, dstStride int, w []byte, rows,
 		return
 	}
 	k := interleavedOf(t)
+	if batch >= k.panelsFrom {
+		k.panels(t, dst, dstStride, w, rows, rowBytes, n, x, xStride, batch)
+		return
+	}
 	most := rows // at a time: where several kernels take turns, few, which they find in a cache
 	if batch > 2 && batch != 4 {
 		most = Sixteen * max(1, interleavedCached/(Sixteen*rowBytes))
@@ -166,4 +173,13 @@ func InterleavedRows(t quant.Type, dst []float32, dstStride int, w []byte, rows,
 			}
 		}
 	}
+}
+
+// panels is InterleavedRows by panels.
+func (k *interleavedKernel) panels(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBytes, n int, x []byte, xStride, batch int) {
+	p := &panels[isa.Current()][t]
+	fileBlock := Sixteen * rowBytes / (n / p.block)
+	p.multiply(t, dst, dstStride, rows, n, x, xStride, batch, func(panel *byte, r, from, blocks int) {
+		k.pack(panel, &w[r*rowBytes+from/p.block*fileBlock], 0, blocks, blocks*fileBlock)
+	})
 }

@@ -40,7 +40,7 @@ func TestInterleavedRows(t *testing.T) {
 							t.Fatalf("%v n=%d: row %d of %d is another after it was interleaved", typ, n, i, rows)
 						}
 					}
-					for _, batch := range []int{1, 2, 3, 7, 17} {
+					for _, batch := range []int{1, 2, 3, 7, 17, 37} {
 						x, xs := activations(r, l.With, n, batch, 64)
 						stride := rows + 1
 						dst := make([]float32, batch*stride)
@@ -137,7 +137,7 @@ func BenchmarkInterleaved(b *testing.B) {
 		if !Interleaves(typ, n) {
 			continue
 		}
-		for _, batch := range []int{1, 2, 4, 8, 64} {
+		for _, batch := range []int{1, 2, 4, 8, 16, 32, 64, 512} {
 			b.Run(fmt.Sprintf("%v/batch=%d", typ, batch), func(b *testing.B) {
 				r := rand.New(rand.NewPCG(1, 2))
 				w := interleave(typ, randomWeights(b, r, typ, rows, n), rows, n)

@@ -5,6 +5,9 @@ import (
 	"quern/kernels/quant"
 )
 
+// A packFunc makes a panel; see kernels/_gen/panel_pack.go.
+type packFunc func(panel, w *byte, rowBytes, blocks, ahead int)
+
 // A panelKernel multiplies several weight rows with several activation rows:
 // pack unpacks and transposes a stretch of the weight rows once, tile multiplies it with
 // every activation row. See kernels/_gen/panel_pack.go and panel_tile.go.
@@ -12,8 +15,9 @@ type panelKernel struct {
 	lanes   int // weight rows of a panel
 	block   int // weights of a block, as pack and tile count them
 	columns int // vectors of lanes dwords a block becomes
-	pack    func(panel, w *byte, rowBytes, blocks, ahead int)
+	pack    packFunc
 	tile    func(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
+	pair    func(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more, second int) // two panels, or nil
 }
 
 // Panels are used from panelFrom activation rows on. For one row they are as fast with
@@ -43,21 +47,44 @@ func dotPanels(t quant.Type, dst []float32, dstStride int, w []byte, rows, rowBy
 	if k.pack == nil || batch < panelFrom || rows < k.lanes {
 		return false
 	}
-	buf := buffers.take()
 	fileBlock := rowBytes / (n / k.block)
-	for r := 0; r < rows; r += k.lanes {
-		r = min(r, rows-k.lanes) // the last panel may compute some rows a second time
+	k.multiply(t, dst, dstStride, rows, n, x, xStride, batch, func(panel *byte, r, from, blocks int) {
+		at := from / k.block * fileBlock
+		ahead := k.lanes*rowBytes + (k.lanes-1)*at // the same place of the next rows, as they are read in one piece
+		k.pack(panel, &w[r*rowBytes+at], rowBytes, blocks, ahead)
+	})
+	return true
+}
+
+// multiply is Rows by panels, which pack makes: of the weights of rows r to r+lanes from weight from
+// on, so many blocks. Two at a time where there is a tile for that; the last panel may have some rows
+// a second time.
+func (k *panelKernel) multiply(t quant.Type, dst []float32, dstStride, rows, n int, x []byte, xStride, batch int, pack func(panel *byte, r, from, blocks int)) {
+	buf := buffers.take()
+	for r := 0; r < rows; {
+		r = min(r, rows-k.lanes)
+		count := 1
+		if k.pair != nil && rows-r >= 2*k.lanes && !isa.Tiles() {
+			count = 2
+		}
 		for from := 0; from < n; from += stretch {
-			blocks, at := min(stretch, n-from)/k.block, from/k.block*fileBlock
-			ahead := k.lanes*rowBytes + (k.lanes-1)*at // the same place of the next rows, as they are read in one piece
-			k.pack(&buf.panel[0], &w[r*rowBytes+at], rowBytes, blocks, ahead)
+			blocks := min(stretch, n-from) / k.block
+			for i := range count {
+				pack(&buf.panels[i][0], r+i*k.lanes, from, blocks)
+			}
 			xs := x[from/quant.GroupLen*quant.GroupBytes:]
+			if count == 2 {
+				for b := 0; b < batch; b += tileTokens {
+					k.pair(&buf.panels[0][0], blocks, &xs[b*xStride], xStride, min(tileTokens, batch-b), &dst[b*dstStride+r], dstStride, from, panelBytes)
+				}
+				continue
+			}
 			b := dotTiles(t, k, buf, blocks, xs, xStride, batch, dst[r:], dstStride, from)
 			for ; b < batch; b += tileTokens {
-				k.tile(&buf.panel[0], blocks, &xs[b*xStride], xStride, min(tileTokens, batch-b), &dst[b*dstStride+r], dstStride, from)
+				k.tile(&buf.panels[0][0], blocks, &xs[b*xStride], xStride, min(tileTokens, batch-b), &dst[b*dstStride+r], dstStride, from)
 			}
 		}
+		r += count * k.lanes
 	}
 	buffers.put(buf)
-	return true
 }

@@ -5,7 +5,7 @@ package dot
 import "quern/kernels/quant"
 
 type panelBuffer struct {
-	panel [panelBytes]byte
+	panels [2][panelBytes]byte
 }
 
 func dotTiles(quant.Type, *panelKernel, *panelBuffer, int, []byte, int, int, []float32, int, int) int {

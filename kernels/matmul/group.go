@@ -40,6 +40,13 @@ func (g *Group) Takes(m *MatMul) bool {
 	return len(g.all) == 0 || m.in == g.all[0].in && m.With() == g.all[0].With()
 }
 
+// Many activations pass all weights in slices: cachedActivations bytes of them stay in a second-level
+// cache beside what is unpacked, and leastSlice rows outweigh that weights are read and unpacked again.
+const (
+	cachedActivations = 512 << 10
+	leastSlice        = 64
+)
+
 // Run is MatMul.Run for all matrices, in the order they were added in; their results go to
 // those of dst.
 func (g *Group) Run(p *threads.Pool, dst [][]float32, x []byte, xStride, batch int) {
@@ -55,11 +62,20 @@ func (g *Group) Run(p *threads.Pool, dst [][]float32, x []byte, xStride, batch i
 		m.dst, g.ends[i] = dst[i], chunks
 	}
 	g.x, g.xStride, g.batch = x, xStride, batch
+	slice := batch
 	if splits {
 		g.split = dot.NewSplit(g.all[0].in, batch)
 		p.Run(g.split.Fills(), &g.fill)
+	} else {
+		slice = max(leastSlice, cachedActivations/xStride/leastSlice*leastSlice)
 	}
-	p.Run(chunks, &g.region)
+	for b := 0; b < batch; b += slice {
+		g.x, g.batch = x[b*xStride:], min(slice, batch-b)
+		for i, m := range g.all {
+			m.dst = dst[i][b*m.out:]
+		}
+		p.Run(chunks, &g.region)
+	}
 	g.x = nil
 	for _, m := range g.all {
 		m.dst = nil

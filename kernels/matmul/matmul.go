@@ -75,6 +75,7 @@ const (
 	streamRows  = 8 // activation rows up to which weights are most of what is read
 	groupChunk  = 32 << 10
 	rowGroup    = 16
+	manyRows    = 32 // activation rows from which on two panels are multiplied at a time
 	splitChunk  = 256 << 10
 	splitGroup  = 32  // weight rows that are multiplied with split activations at a time
 	splitMost   = 128 // weight rows of a chunk of many activations
@@ -95,8 +96,12 @@ func chunkRows(bytes, share, batch int) int {
 	if batch <= streamRows {
 		chunk = streamChunk
 	}
-	groups := max(1, chunk/bytes/rowGroup)
-	return rowGroup * min(groups, (share+rowGroup-1)/rowGroup)
+	group := rowGroup
+	if batch >= manyRows {
+		group = 2 * rowGroup
+	}
+	groups := max(1, chunk/bytes/group)
+	return group * min(groups, (share+group-1)/group)
 }
 
 // splitRows is chunkRows for activations that are split.
