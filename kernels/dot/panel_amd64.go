@@ -88,19 +88,37 @@ func packMXFP4AVX2(panel, w *byte, rowBytes, blocks, ahead int)
 func tileK8MAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
 //go:noescape
+func tileK8MAVX512Pair(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, second int)
+
+//go:noescape
 func tileK8OAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
+
+//go:noescape
+func tileK8OAVX512Pair(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, second int)
 
 //go:noescape
 func tileK16MAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
 //go:noescape
+func tileK16MAVX512Pair(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, second int)
+
+//go:noescape
 func tileK16OAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
+
+//go:noescape
+func tileK16OAVX512Pair(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, second int)
 
 //go:noescape
 func tileBAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
 
 //go:noescape
+func tileBAVX512Pair(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, second int)
+
+//go:noescape
 func tileBMAVX512(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
+
+//go:noescape
+func tileBMAVX512Pair(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int, second int)
 
 //go:noescape
 func tileQ4KAVX2(panel *byte, blocks int, x *byte, xStride, tokens int, out *float32, outStride, more int)
