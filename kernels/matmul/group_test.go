@@ -61,3 +61,33 @@ func TestGroup(t *testing.T) {
 		}
 	})
 }
+
+// TestSlices: rows whose activations pass the weights in several slices have the bits of each alone.
+func TestSlices(t *testing.T) {
+	p := threads.NewPool(2)
+	defer p.Close()
+	r := rand.New(rand.NewPCG(4, 2))
+	const in, out, batch = 8192, 33, leastSlice + 3
+	for _, typ := range []quant.Type{quant.Q8_0, quant.F32} {
+		size, _ := typ.Size(out * in)
+		w := make([]byte, size)
+		typ.Layout().Encode(w, kerneltest.Floats(r, out*in))
+		m := NewMatMul(typ, w, out, in, nil)
+		stride := quant.ActBytes(m.With(), in)
+		if batch*stride <= cachedActivations {
+			t.Fatalf("%v: %d rows of %d bytes are one slice", typ, batch, stride)
+		}
+		x := make([]byte, batch*stride)
+		quant.Quantize(x, m.With(), kerneltest.Floats(r, batch*in), in)
+		got, want := make([]float32, batch*out), make([]float32, out)
+		m.Run(p, got, x, stride, batch)
+		for b := range batch {
+			m.Run(p, want, x[b*stride:], stride, 1)
+			for i, v := range want {
+				if got[b*out+i] != v {
+					t.Fatalf("%v: row %d [%d] = %g, %g alone", typ, b, i, got[b*out+i], v)
+				}
+			}
+		}
+	}
+}
