@@ -109,7 +109,7 @@ func (a *app) batch(cmd *cobra.Command, args []string, o batchOptions) (err erro
 	} else if err := idle(cmd, "it is for --server", "key"); err != nil {
 		return err
 	}
-	ctx, stop := signals(cmd.Context(), stopSignals...)
+	ctx, stop := signals(cmd.Context(), stopSignals()...)
 	defer stop()
 	c, done, err := a.batchServer(ctx, cmd, o)
 	if err != nil {

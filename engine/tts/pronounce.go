@@ -163,7 +163,7 @@ func (p *Pronouncer) units(ctx context.Context, t Text, limit int) ([]unit, stri
 	var silence time.Duration
 	for _, t := range tokens {
 		if silence += t.Pause; silence > maxPauses {
-			return nil, "", fmt.Errorf("%w: the pauses of a text may last %v together", ErrSilence, maxPauses)
+			return nil, "", fmt.Errorf("%w: the pauses of a text may last %.0f s together", ErrSilence, maxPauses.Seconds())
 		}
 		u := unit{start: t.Start, end: t.End, said: t.Text, symbols: []rune(t.Phonemes), space: t.Space, Delivery: t.Delivery}
 		switch t.Kind {

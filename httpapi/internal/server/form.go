@@ -61,7 +61,7 @@ func malformed(err error) *fault.Error {
 	case errors.Is(err, bufio.ErrBufferFull):
 		why = "a long line stands where the boundary should that the Content-Type header names"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		why = "it ends without the closing boundary, of the one that the Content-Type header names"
+		why = "it ends before the closing boundary, that of the Content-Type header with -- behind it"
 	}
 	return fault.New(engine.CodeInvalidValue, "", "the multipart body is malformed: %s", why)
 }
