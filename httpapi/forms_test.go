@@ -39,7 +39,9 @@ func TestMalformedChunks(t *testing.T) {
 // TestOddForms: what a form has twice, without a name, or in another shape is refused by name.
 func TestOddForms(t *testing.T) {
 	s := newServer(t, httpapi.Options{})
-	part := func(head, value string) string { return "--x\r\nContent-Disposition: form-data" + head + "\r\n\r\n" + value + "\r\n" }
+	part := func(head, value string) string {
+		return "--x\r\nContent-Disposition: form-data" + head + "\r\n\r\n" + value + "\r\n"
+	}
 	file := part(`; name="file"; filename="a.wav"`, string(tone(t)))
 	model := part(`; name="model"`, earModel)
 	const end = "--x--\r\n"
