@@ -382,3 +382,32 @@ func TestStreamInputLeft(t *testing.T) {
 	w.conn.CloseNow()
 	<-v.stopped
 }
+
+// slowVoice is an engine whose voices take in a text and do not end speaking it.
+type slowVoice struct{ *fake }
+
+func (v slowVoice) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {
+	return v.lend(ctx, v, name, kinds)
+}
+
+func (slowVoice) Speak(ctx context.Context, _ engine.SpeakRequest) iter.Seq2[engine.Speech, error] {
+	return func(yield func(engine.Speech, error) bool) {
+		<-ctx.Done()
+		yield(engine.Speech{}, ctx.Err())
+	}
+}
+
+// TestClosedContexts: those that were closed and are still spoken have a bound of their own, which is
+// said.
+func TestClosedContexts(t *testing.T) {
+	s := newServer(t, httpapi.Options{Engine: slowVoice{&fake{}}})
+	w := write(t, s, "af_bella/multi-stream-input", nil)
+	for i := range 16 {
+		w.say(`{"text":"Hi.","context_id":"%d","flush":true}`, i)
+		w.say(`{"context_id":"%d","close_context":true}`, i)
+	}
+	w.say(`{"text":"Hi.","context_id":"16"}`)
+	if code, message, _ := w.refused(); code != "max_active_conversations" || !strings.Contains(message, "16 contexts") || !strings.Contains(message, "is_final") {
+		t.Errorf("%s: %s", code, message)
+	}
+}

@@ -25,9 +25,7 @@ func pages(a *server.API) []server.Route {
 	}
 	var routes []server.Route
 	for _, path := range []string{"/", "/assets/*file"} {
-		for _, method := range []string{"GET", "HEAD"} {
-			routes = append(routes, server.Route{Method: method, Path: path, Handle: serve, Open: true})
-		}
+		routes = append(routes, server.Route{Method: "GET", Path: path, Handle: serve, Open: true})
 	}
 	return routes
 }

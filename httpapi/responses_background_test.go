@@ -120,6 +120,10 @@ func TestBackgroundStreamedAgain(t *testing.T) {
 	id, _, _ := strings.Cut(rest, `"`)
 	leave()
 	io.Copy(io.Discard, first.Body)
+	// HEAD waits for no event.
+	if r := ask(t, s, "HEAD", "/v1/responses/"+id+"?stream=true", ""); r.StatusCode != 200 || r.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("HEAD: %d, %v", r.StatusCode, r.Header)
+	}
 	go func() {
 		steps <- "two"
 		close(steps)

@@ -24,7 +24,6 @@ func dialects(a *server.API) []server.Dialect {
 		{Routes: pages(a)},
 		{Routes: append(openai.Routes(a),
 			server.Route{Method: "GET", Path: "/v1/models", Handle: models, Fail: failModels, Bare: true},
-			server.Route{Method: "HEAD", Path: "/v1/models", Handle: models, Fail: failModels, Bare: true},
 			server.Route{Method: "GET", Path: "/v1/models/*id", Handle: model, Fail: failModels, Bare: true})},
 		{Routes: responses.Routes(a)},
 		{Routes: realtimeRoutes(a)},
@@ -73,13 +72,9 @@ func own(a *server.API) []server.Route {
 		{Method: "GET", Path: "/v1/server", Handle: by(a, serveSettings)},
 		{Method: "GET", Path: "/metrics", Handle: by(a, serveMetrics), Open: a.Options.MetricsPublic},
 		{Method: "GET", Path: "/health", Handle: by(a, serveHealth), Open: true},
-		{Method: "HEAD", Path: "/health", Handle: by(a, serveHealth), Open: true},
 		{Method: "GET", Path: "/v1/health", Handle: by(a, serveHealth), Open: true},
-		{Method: "HEAD", Path: "/v1/health", Handle: by(a, serveHealth), Open: true},
 		{Method: "GET", Path: "/livez", Handle: by(a, serveHealth), Open: true},
-		{Method: "HEAD", Path: "/livez", Handle: by(a, serveHealth), Open: true},
 		{Method: "GET", Path: "/readyz", Handle: by(a, serveReady), Open: true},
-		{Method: "HEAD", Path: "/readyz", Handle: by(a, serveReady), Open: true},
 	}
 }
 

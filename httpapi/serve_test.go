@@ -188,7 +188,7 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("got %d %s", r.StatusCode, b)
 	}
 	a.SetReady("")
-	for _, path := range []string{"/readyz", "/livez", "/health", "/v1/models", "/models/"} {
+	for _, path := range []string{"/readyz", "/livez", "/health", "/v1/models", "/models/", "/v1/models/" + chatModel, "/v1/server", "/metrics", "/props", "/v1/voices", "/api/ps"} {
 		r, err := s.Client().Head(s.URL + path)
 		if err != nil {
 			t.Fatal(err)

@@ -237,6 +237,9 @@ func TestVendorRefused(t *testing.T) {
 		{"?optimize_streaming_latency=5", "", 422, "query", "optimize_streaming_latency"},
 		{"?enable_logging=perhaps", "", 422, "query", "enable_logging"},
 		{"?output_format=ogg", "", 422, "", "output_format"},
+		{"", `"lexicon":"<lexicon>"`, 422, "body", "lexicon"},
+		{"", `"lexicon":{"Hi":"haɪ"},"input_type":"text"`, 200, "", ""},
+		{"", `"input_type":"html"`, 422, "body", "input_type"},
 		{"", `"text":"<speak><audio/></speak>"`, 200, "", ""}, // the fake does not read SSML
 		{"?optimize_streaming_latency=4&enable_logging=false", `"language_code":"EN","apply_text_normalization":"on","apply_language_text_normalization":true,"use_pvc_as_ivc":false,` +
 			`"previous_text":"He said:","next_text":"No.","previous_request_ids":["a"],"next_request_ids":[],"pronunciation_dictionary_locators":null,` +
@@ -273,6 +276,26 @@ func TestVendorRefused(t *testing.T) {
 	r := f.spoken.Load()
 	if r.Language != "EN" || r.Speed != float64(float32(1.2)) || r.Seed != 1<<32-1 {
 		t.Errorf("what is spoken is %+v", r)
+	}
+}
+
+// TestVendorMisplaced: what OpenAI's speech or the address has is no member of the vendor's body, which
+// the answer says; how a text is read may be said as there.
+func TestVendorMisplaced(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f})
+	for member, want := range map[string]string{
+		`"output_format":"pcm_16000"`: "?output_format=", `"response_format":"wav"`: "?output_format=", `"speed":1.2`: "voice_settings.speed",
+		`"language":"en"`: "language_code", `"lang_code":"a"`: "language_code", `"voice":"af_sky"`: "path", `"speed":null`: "",
+	} {
+		r := post(t, s, "/v1/text-to-speech/af_bella", `{"text":"Hi.",`+member+`}`)
+		if w := r.Header.Get(warningHeader); r.StatusCode != 200 || (w == "") != (want == "") || !strings.Contains(w, want) {
+			t.Errorf("%s: %d, warning %q", member, r.StatusCode, w)
+		}
+	}
+	body(t, post(t, s, "/v1/text-to-speech/af_bella", `{"text":"<speak>Hi.","input_type":"text","lexicon":{"hi":"haɪ"}}`))
+	if got := f.spoken.Load(); got.SSML || got.Lexicon == nil || got.Lexicon.Len() != 1 {
+		t.Errorf("read with %+v", got)
 	}
 }
 

@@ -109,7 +109,7 @@ func (a *app) batch(cmd *cobra.Command, args []string, o batchOptions) (err erro
 	} else if err := idle(cmd, "it is for --server", "key"); err != nil {
 		return err
 	}
-	ctx, stop := signals(cmd.Context(), stopSignals...)
+	ctx, stop := signals(cmd.Context(), stopSignals()...)
 	defer stop()
 	c, done, err := a.batchServer(ctx, cmd, o)
 	if err != nil {
@@ -226,7 +226,7 @@ func (a *app) batchServer(ctx context.Context, cmd *cobra.Command, o batchOption
 		return nil, nil, err
 	}
 	ln := remote.NewPipe()
-	serving, stop := context.WithCancel(ctx)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // answers are read when ctx has ended
 	served := make(chan error, 1)
 	go func() { served <- api.Serve(serving, ln) }()
 	ending = append(ending, work(serving, queue, api), func() { stop(); <-served })
@@ -276,6 +276,7 @@ func (a *app) follow(ctx context.Context, c *remote.Client, id string, o batchOp
 	if err != nil {
 		return err
 	}
+	ctx = o.kept(ctx)
 	out := o.answers(base)
 	for _, x := range []struct {
 		file *string
@@ -298,7 +299,16 @@ func (a *app) follow(ctx context.Context, c *remote.Client, id string, o batchOp
 	return a.outcome(b)
 }
 
-// wait follows a batch to its end.
+// kept is ctx for reading answers: those of this process are read although it was asked to end.
+func (o *batchOptions) kept(ctx context.Context) context.Context {
+	if o.server == "" {
+		return context.WithoutCancel(ctx) // a second interrupt ends the process
+	}
+	return ctx
+}
+
+// wait follows a batch to its end. One of this process is cancelled when ctx ends, so that what was
+// answered is not lost.
 func (a *app) wait(ctx context.Context, c *remote.Client, id string, o batchOptions) (batch.Batch, error) {
 	bar := a.progress("running")
 	defer bar.Wait()
@@ -307,10 +317,17 @@ func (a *app) wait(ctx context.Context, c *remote.Client, id string, o batchOpti
 			bar.Update(fmt.Sprintf("%d of %d lines", n.Completed+n.Failed, n.Total), float64(n.Completed+n.Failed)/float64(n.Total))
 		}
 	})
-	if ctx.Err() != nil && o.server != "" {
+	switch {
+	case ctx.Err() == nil:
+		return b, err
+	case o.server != "":
 		return b, fmt.Errorf("%s goes on at the server; come back with --follow %s", id, id)
 	}
-	return b, err
+	ctx = o.kept(ctx)
+	if err := c.Cancel(ctx, id); err != nil {
+		return b, err
+	}
+	return c.Follow(ctx, id, func(batch.Batch) {})
 }
 
 // outcome says how a batch ended.

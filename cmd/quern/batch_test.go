@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,6 +13,7 @@ import (
 	"testing"
 
 	"quern/bench/fixtures"
+	"quern/cmd/quern/internal/remote"
 )
 
 // requests is a file of chats.
@@ -129,6 +133,56 @@ func TestBatchServer(t *testing.T) {
 	code, _, errs := quern(t, "", nil, "batch", "--server", s.URL, "--key", "k", "--follow", "batch_2")
 	if code != exitFailure || !strings.Contains(errs, "there is no batch") {
 		t.Errorf("exit %d, %q", code, errs)
+	}
+}
+
+// TestBatchInterrupted: what was answered is written when a batch of this process is asked to end,
+// also if it ended by itself meanwhile; one of a server goes on.
+func TestBatchInterrupted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status int // of the answer to cancelling
+		body   string
+		end    string
+	}{
+		"cancelled": {200, `{}`, "cancelled: 1 of 2 lines answered"},
+		"over":      {409, `{"error":{"message":"it is over"}}`, "completed: 1 of 2 lines answered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			asked := false
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				status, file := "in_progress", ""
+				switch r.URL.Path {
+				case "/v1/batches/b/cancel":
+					asked = true
+					w.WriteHeader(tt.status)
+					fmt.Fprint(w, tt.body)
+				case "/v1/batches/b":
+					if asked {
+						status, _, _ = strings.Cut(tt.end, ":")
+						file = `"output_file_id":"f",`
+					}
+					fmt.Fprintf(w, `{"id":"b","status":%q,%s"request_counts":{"total":2,"completed":1}}`, status, file)
+					interrupt()
+				case "/v1/files/f/content":
+					fmt.Fprintln(w, "answer")
+				}
+			}))
+			defer s.Close()
+			var errs bytes.Buffer
+			a := &app{in: strings.NewReader(""), out: io.Discard, err: &errs}
+			a.follow(ctx, &remote.Client{Base: s.URL, HTTP: s.Client()}, "b", batchOptions{}, "in")
+			if got := readFile(t, "in.output.jsonl"); got != "answer\n" || !strings.Contains(errs.String(), tt.end) {
+				t.Errorf("%q; it said %q", got, errs.String())
+			}
+			asked = false
+			err := a.follow(ctx, &remote.Client{Base: s.URL, HTTP: s.Client()}, "b", batchOptions{server: s.URL}, "in")
+			if err == nil || !strings.Contains(err.Error(), "goes on at the server") || asked {
+				t.Errorf("of a server: %v; cancelled: %v", err, asked)
+			}
+		})
 	}
 }
 

@@ -86,6 +86,7 @@ func (a *app) batchAudio(ctx context.Context, c *remote.Client, o batchOptions) 
 	if b, err = a.wait(ctx, c, b.ID, o); err != nil {
 		return err
 	}
+	ctx = o.kept(ctx)
 	for _, id := range []*string{b.OutputFileID, b.ErrorFileID} {
 		if id == nil {
 			continue

@@ -88,7 +88,7 @@ same model before it was quantised, or its own, whose KV cache is of F16 then.`,
 			if err != nil {
 				return err
 			}
-			ctx, stop := signals(cmd.Context(), stopSignals...)
+			ctx, stop := signals(cmd.Context(), stopSignals()...)
 			defer stop()
 			file, err := a.modelFile(ctx, cmd, args[0])
 			if err == nil && against != "" {

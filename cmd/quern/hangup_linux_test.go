@@ -6,13 +6,17 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// TestEarlyHangup: SIGHUP while a server is on its way, as when it fetches a model, does not end it.
-func TestEarlyHangup(t *testing.T) {
+// hangUp runs quern with a hub at HF_ENDPOINT, and sends it SIGHUP when it first asks that. answer is
+// what the hub does then.
+func hangUp(t *testing.T, answer http.HandlerFunc, args ...string) (state *os.ProcessState, said string) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -26,20 +30,43 @@ func TestEarlyHangup(t *testing.T) {
 			}
 		default:
 		}
-		http.NotFound(w, r)
+		answer(w, r)
 	}))
 	defer hub.Close()
-	cmd := exec.CommandContext(t.Context(), self, "serve", "--listen", "127.0.0.1:0", "--model", "hub:o/n")
+	cmd := exec.CommandContext(t.Context(), self, args...)
 	home := t.TempDir()
 	cmd.Env = []string{asQuern + "=1", "HOME=" + home, "HF_HOME=" + home, "HF_ENDPOINT=" + hub.URL}
 	cmd.Dir = home
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	started <- cmd.Process.Pid
-	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(said.String(), "o/n") {
-		t.Errorf("it ended with %v, and said\n%s", err, said.String())
+	if err := cmd.Wait(); err == nil {
+		t.Errorf("it ended well, and said\n%s", out.String())
+	}
+	return cmd.ProcessState, out.String()
+}
+
+// TestEarlyHangup: SIGHUP while a server is on its way, as when it fetches a model, does not end it.
+func TestEarlyHangup(t *testing.T) {
+	state, said := hangUp(t, http.NotFound, "serve", "--listen", "127.0.0.1:0", "--model", "hub:o/n")
+	if state.ExitCode() != 1 || !strings.Contains(said, "o/n") {
+		t.Errorf("it ended with %v, and said\n%s", state, said)
+	}
+}
+
+// TestTerminalGone: a command whose terminal closes ends by itself, so that it clears up behind it;
+// under nohup it goes on.
+func TestTerminalGone(t *testing.T) {
+	state, said := hangUp(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "pull", "o/n")
+	if state.ExitCode() != 1 || !strings.Contains(said, "stopped") {
+		t.Errorf("it ended with %v, and said\n%s", state, said)
+	}
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	if slices.Contains(stopSignals(), os.Signal(syscall.SIGHUP)) {
+		t.Error("SIGHUP ends a command under nohup")
 	}
 }

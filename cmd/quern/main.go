@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -175,8 +176,17 @@ func signals(parent context.Context, sig ...os.Signal) (context.Context, context
 	return ctx, stop
 }
 
-// stopSignals ask a program to end.
-var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
+// serverSignals ask a server to end, for which SIGHUP is something else.
+var serverSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
+
+// stopSignals ask other commands to end. SIGHUP says that their terminal is gone, which nohup has
+// ignored.
+func stopSignals() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return serverSignals
+	}
+	return append(slices.Clone(serverSignals), syscall.SIGHUP)
+}
 
 // logger writes to stderr in the format and from the level s asks for, and
 // passes on what loading the settings had to say.

@@ -54,7 +54,7 @@ and their hashes are right. Files in the Hugging Face cache are not fetched agai
 			if err != nil {
 				return err
 			}
-			ctx, stop := signals(cmd.Context(), stopSignals...)
+			ctx, stop := signals(cmd.Context(), stopSignals()...)
 			defer stop()
 			for _, r := range refs {
 				if err := a.pull(ctx, s, r, dryRun, force); err != nil {

@@ -43,7 +43,7 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			if err != nil {
 				return err
 			}
-			ctx, stop := signals(cmd.Context(), stopSignals...)
+			ctx, stop := signals(cmd.Context(), stopSignals()...)
 			defer stop()
 			source, err := a.modelFile(ctx, cmd, args[0])
 			if err != nil {

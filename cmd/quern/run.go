@@ -191,7 +191,7 @@ func (o *replyOptions) apply(r *engine.GenerateRequest, d engine.Sampling) {
 }
 
 func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
-	ctx, stop := signals(cmd.Context(), stopSignals...)
+	ctx, stop := signals(cmd.Context(), stopSignals()...)
 	defer stop()
 	name, words := "", args
 	if len(args) > 0 {
@@ -258,7 +258,7 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 	signal.Notify(s.interrupts, os.Interrupt)
 	defer signal.Stop(s.interrupts)
 	stop()
-	ctx, stop = signals(cmd.Context(), stopSignals[1:]...)
+	ctx, stop = signals(cmd.Context(), stopSignals()[1:]...)
 	defer stop()
 	return s.talk(ctx)
 }

@@ -48,7 +48,7 @@ Operators that quern lacks, and inputs that were not given, are listed before an
 			if err != nil {
 				return err
 			}
-			ctx, stop := signals(cmd.Context(), stopSignals...)
+			ctx, stop := signals(cmd.Context(), stopSignals()...)
 			defer stop()
 			list, err := serve.Run(ctx, serve.RunOptions{Path: args[0], Inputs: files, Output: output, Threads: s.Threads})
 			var wrong *serve.InputsError

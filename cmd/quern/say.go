@@ -90,7 +90,7 @@ func (a *app) say(cmd *cobra.Command, args []string, o sayOptions) error {
 			return err
 		}
 	}
-	ctx, stop := signals(cmd.Context(), stopSignals...)
+	ctx, stop := signals(cmd.Context(), stopSignals()...)
 	defer stop()
 	e, lease, err := a.openModel(ctx, cmd, o.model, engine.KindSpeech)
 	if err != nil {

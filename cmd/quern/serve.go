@@ -90,7 +90,7 @@ log read again; a configuration with a mistake changes nothing.`,
 // serve runs the server until a signal ends it. Once it is ready it opens the page, if it
 // is told to. again reads the settings again.
 func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*settings.Loaded, error), open bool) error {
-	ctx, stop := signals(parent, stopSignals...)
+	ctx, stop := signals(parent, serverSignals...)
 	defer stop()
 	hangups, uncaught := catchHangups()
 	defer uncaught()

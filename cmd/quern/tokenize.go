@@ -66,7 +66,7 @@ func (a *app) tokenize(cmd *cobra.Command, args []string, o tokenizeOptions) err
 			return usageError{err}
 		}
 	}
-	ctx, stop := signals(cmd.Context(), stopSignals...)
+	ctx, stop := signals(cmd.Context(), stopSignals()...)
 	defer stop()
 	e, lease, err := a.openModel(ctx, cmd, o.model, "")
 	if err != nil {

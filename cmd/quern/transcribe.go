@@ -159,7 +159,7 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	if o.voices, err = knownVoices(o.known); err != nil {
 		return err
 	}
-	ctx, stop := signals(cmd.Context(), stopSignals...)
+	ctx, stop := signals(cmd.Context(), stopSignals()...)
 	defer stop()
 	e, lease, err := a.openModel(ctx, cmd, o.model, engine.KindTranscription)
 	if err != nil {

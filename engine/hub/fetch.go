@@ -275,7 +275,7 @@ func (t *transfer) piece(ctx context.Context, it *item, s span) error {
 	return nil
 }
 
-// read sends one request for s and writes what arrives. It returns how much
+// read sends one request for s and writes what arrives, which may be less. It returns how much
 // that is, also with an error.
 func (t *transfer) read(ctx context.Context, it *item, s span) (int64, error) {
 	a, body, cancel, err := t.get(ctx, it, fmt.Sprintf("bytes=%d-%d", s[0], s[1]-1))
@@ -293,7 +293,7 @@ func (t *transfer) read(ctx context.Context, it *item, s span) (int64, error) {
 			it.mu.Unlock()
 			return 0, nil
 		}
-	} else if err := ranged(a, s, it.Size); err != nil {
+	} else if s, err = ranged(a, s, it.Size); err != nil {
 		return 0, err
 	}
 	return t.copy(it, a, body, s)
@@ -416,16 +416,17 @@ func printable(s string) string {
 	return s
 }
 
-// ranged checks that a 206 is the part that was asked for.
-func ranged(a *answer, s span, size int64) error {
+// ranged checks that a 206 is the part that was asked for, or the beginning of it, which servers
+// that bound ranges send (RFC 9110, 15.3.7). It returns the part that is sent.
+func ranged(a *answer, s span, size int64) (span, error) {
 	var from, to, all int64
 	if n, err := fmt.Sscanf(a.Header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &all); n != 3 || err != nil {
-		return fmt.Errorf("%w: %s sends a part and does not say which", ErrFormat, a.from.Host)
+		return span{}, fmt.Errorf("%w: %s sends a part and does not say which", ErrFormat, a.from.Host)
 	}
-	if from != s[0] || to != s[1]-1 || all != size {
-		return fmt.Errorf("%w: %s sends bytes %d to %d of %d, asked for %d to %d of %d", ErrFormat, a.from.Host, from, to, all, s[0], s[1]-1, size)
+	if least := min(s[1]-s[0], enough); from != s[0] || to < s[0]+least-1 || to > s[1]-1 || all != size {
+		return span{}, fmt.Errorf("%w: %s sends bytes %d to %d of %d, asked for %d to %d of %d", ErrFormat, a.from.Host, from, to, all, s[0], s[1]-1, size)
 	}
-	return nil
+	return span{s[0], to + 1}, nil
 }
 
 func (it *item) address() *url.URL {

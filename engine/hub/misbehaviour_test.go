@@ -53,6 +53,17 @@ func TestMisbehaviour(t *testing.T) {
 			return true
 		}
 	}
+	part := func(most int) func(w http.ResponseWriter, r *http.Request, data []byte) bool {
+		return func(w http.ResponseWriter, r *http.Request, data []byte) bool {
+			var from, to int
+			fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to)
+			to = min(to, from+most-1)
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, len(data)))
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = w.Write(data[from : to+1])
+			return true
+		}
+	}
 	flip := func(w http.ResponseWriter, b []byte) []byte { b[len(b)/2] ^= 1; return b }
 	hubSays := func(key, value string) func(h *fakeHub) {
 		return func(h *fakeHub) {
@@ -143,6 +154,8 @@ func TestMisbehaviour(t *testing.T) {
 				return true
 			}
 		}, nil, "", 0},
+		{"shorter parts", func(h *fakeHub) { h.give = part(enough) }, nil, "", 0},
+		{"parts of a byte", func(h *fakeHub) { h.give = part(1) }, ErrFormat, "asked for", 0},
 		{"another range", func(h *fakeHub) { h.give = answer(206, "Content-Range", "bytes 1-2/300000", "Content-Length", "0") }, ErrFormat, "asked for", 0},
 		{"no range said", func(h *fakeHub) { h.give = answer(206, "Content-Length", "0") }, ErrFormat, "which", 0},
 		{"another length", func(h *fakeHub) {
@@ -240,6 +253,9 @@ func TestMisbehaviour(t *testing.T) {
 			c, s := h.client(t, func(o *Options) {
 				if tt.name == "silence" {
 					o.Stall = 100 * time.Millisecond
+				}
+				if tt.name == "shorter parts" {
+					o.Chunk = big
 				}
 			})
 			start := time.Now()

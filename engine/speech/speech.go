@@ -142,7 +142,7 @@ func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 func (m *Model) failure(err error) error {
 	var document *ssml.Error
 	switch {
-	case errors.As(err, &document), errors.Is(err, tts.ErrUnable), errors.Is(err, g2p.ErrFormat), errors.Is(err, tts.ErrScript):
+	case errors.As(err, &document), errors.Is(err, tts.ErrUnable), errors.Is(err, g2p.ErrFormat), errors.Is(err, tts.ErrScript), errors.Is(err, tts.ErrSilence):
 		return engine.Errorf(engine.CodeInvalidValue, "input", "%v", err)
 	case errors.Is(err, tts.ErrLanguage):
 		return engine.Errorf(engine.CodeInvalidValue, "voice", "%v; name a voice of one of these, or one of them as lang_code", err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"quern/engine/tts/g2p"
 	"quern/engine/tts/lang"
@@ -20,6 +21,13 @@ var ErrLanguage = errors.New("language without pronunciation")
 
 // ErrScript is wrapped where a text has letters its language is not written in.
 var ErrScript = lang.ErrScript
+
+// ErrSilence is wrapped where the pauses a text asks for are too long.
+var ErrSilence = errors.New("too much silence")
+
+// maxPauses is the most silence a text may ask for: as long as it takes to read the longest one. A
+// text of pauses alone would be two days of sound.
+const maxPauses = time.Hour
 
 // accents are the varieties of English.
 var accents = map[string]g2p.Accent{"en-us": g2p.US, "en-gb": g2p.British}
@@ -152,7 +160,11 @@ func (p *Pronouncer) units(ctx context.Context, t Text, limit int) ([]unit, stri
 		return nil, "", err
 	}
 	var out []unit
+	var silence time.Duration
 	for _, t := range tokens {
+		if silence += t.Pause; silence > maxPauses {
+			return nil, "", fmt.Errorf("%w: the pauses of a text may last %.0f s together", ErrSilence, maxPauses.Seconds())
+		}
 		u := unit{start: t.Start, end: t.End, said: t.Text, symbols: []rune(t.Phonemes), space: t.Space, Delivery: t.Delivery}
 		switch t.Kind {
 		case g2p.Pause:

@@ -2,6 +2,7 @@ package tts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -225,6 +226,31 @@ func TestSSML(t *testing.T) {
 	for text, want := range map[string]string{`<speak><prosody pitch="+1st">a</prosody></speak>`: "plain has no pitch", `<speak><audio/></speak>`: "<audio>"} {
 		if samples, _, err := speak(plain{400}, "af_plain", text); err == nil || !strings.Contains(err.Error(), want) || samples != nil {
 			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestSilence: a short text cannot ask for days of it.
+func TestSilence(t *testing.T) {
+	p, err := NewPronouncer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		text string
+		ssml bool
+		want error
+	}{
+		"an hour":         {strings.Repeat("[pause:60s]", 60), false, nil},
+		"more":            {strings.Repeat("[pause:60s]", 61), false, ErrSilence},
+		"more of SSML":    {"<speak>" + strings.Repeat("<break time='40s'/>", 91) + "</speak>", true, ErrSilence},
+		"an hour of SSML": {"<speak>" + strings.Repeat("<break time='40s'/>", 90) + "</speak>", true, nil},
+	} {
+		for _, err := range Speak(t.Context(), plain{400}, p, Request{Text: tt.text, SSML: tt.ssml, Voice: "af_plain", Speed: 1}) {
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			break
 		}
 	}
 }

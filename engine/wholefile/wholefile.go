@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
@@ -29,11 +30,11 @@ func Write(path string, write func(f *os.File) error) error {
 		}
 		return named(path, errors.Join(write(f), f.Close()))
 	}
-	part := fmt.Sprintf("%s.%d.part", target, os.Getpid())
-	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := unfinished(target)
 	if err != nil {
 		return named(path, err)
 	}
+	part := f.Name()
 	if err = write(f); err == nil {
 		err = f.Sync()
 	}
@@ -49,6 +50,19 @@ func Write(path string, write func(f *os.File) error) error {
 		return named(path, err)
 	}
 	return nil
+}
+
+// unfinished makes the file that becomes target. What a process that was killed left does not stand in
+// its way, also not in a container, where all have one number.
+func unfinished(target string) (f *os.File, err error) {
+	const tries = 100
+	for range tries {
+		f, err = os.OpenFile(fmt.Sprintf("%s.%08x.part", target, rand.Uint32()), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return f, err
 }
 
 // named says path where the system names the file that is filled in its place.

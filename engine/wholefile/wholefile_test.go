@@ -2,6 +2,7 @@ package wholefile
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,5 +56,25 @@ func TestWriteFile(t *testing.T) {
 		if err := Write(full, put("text", nil)); err == nil || !strings.Contains(err.Error(), full+": no space left") {
 			t.Errorf("error %v", err)
 		}
+	}
+}
+
+// TestLeftBehind: what a killed process of the same number left is not in the way, nor written to.
+func TestLeftBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	left := fmt.Sprintf("%s.%d.part", path, os.Getpid())
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, func(f *os.File) error { _, err := f.WriteString("whole"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{path: "whole", left: "half"} {
+		if b, err := os.ReadFile(name); err != nil || string(b) != want {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+	if list, err := os.ReadDir(filepath.Dir(path)); err != nil || len(list) != 2 {
+		t.Errorf("there are %v, %v", list, err)
 	}
 }

@@ -26,17 +26,18 @@ const (
 // dictionary. A word in small letters stands for it with capitals too; one with
 // capitals is found as it is written only.
 type UserLexicon struct {
-	lexemes map[string][]lexeme // by the first word or sign, in small letters; the longest first
+	lexemes map[string]lexeme // by spelling; the first of each
+	small   map[string]string // those in small letters, by what is caseless of them
+	lengths map[string][]int  // of spellings in bytes, each once, the longest first; by the first word or sign, caseless
 	n       int
 }
 
-// A lexeme is a spelling with its phonemes, US and British, or other words to be
+// A lexeme is what a spelling stands for: its phonemes, US and British, or other words to be
 // read in its place.
 type lexeme struct {
-	grapheme string
-	said     [2]string // in English; "" where it lacks a sound
-	ipa      string
-	alias    string
+	said  [2]string // in English; "" where it lacks a sound
+	ipa   string
+	alias string
 }
 
 // Len is how many spellings there are.
@@ -55,7 +56,7 @@ func ParseLexicon(data []byte) (*UserLexicon, error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("%w: the lexicon is not UTF-8", ErrFormat)
 	}
-	l := &UserLexicon{lexemes: map[string][]lexeme{}}
+	l := &UserLexicon{lexemes: map[string]lexeme{}, small: map[string]string{}, lengths: map[string][]int{}}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var err error
 	switch first := bytes.TrimSpace(data); {
@@ -69,8 +70,9 @@ func ParseLexicon(data []byte) (*UserLexicon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	for _, list := range l.lexemes {
-		slices.SortStableFunc(list, func(a, b lexeme) int { return len(b.grapheme) - len(a.grapheme) })
+	for key, list := range l.lengths {
+		slices.SortFunc(list, func(a, b int) int { return b - a })
+		l.lengths[key] = slices.Compact(list)
 	}
 	return l, nil
 }
@@ -78,7 +80,7 @@ func ParseLexicon(data []byte) (*UserLexicon, error) {
 // add puts a spelling in; a value that begins with = is an alias.
 func (l *UserLexicon) add(grapheme, value string) error {
 	grapheme = strings.Join(strings.Fields(grapheme), " ")
-	x := lexeme{grapheme: grapheme}
+	var x lexeme
 	alias, isAlias := strings.CutPrefix(strings.TrimSpace(value), "=")
 	switch {
 	case grapheme == "":
@@ -103,10 +105,28 @@ func (l *UserLexicon) add(grapheme, value string) error {
 			return fmt.Errorf("the word %q: %w", grapheme, err)
 		}
 	}
-	key := strings.ToLower(lead(grapheme))
-	l.lexemes[key] = append(l.lexemes[key], x)
 	l.n++
+	if _, there := l.lexemes[grapheme]; there {
+		return nil
+	}
+	l.lexemes[grapheme] = x
+	if folded := caseless(grapheme); strings.ToLower(grapheme) == grapheme && l.small[folded] == "" {
+		l.small[folded] = grapheme
+	}
+	key := caseless(lead(grapheme))
+	l.lengths[key] = append(l.lengths[key], len(grapheme))
 	return nil
+}
+
+// caseless writes text so that two of which strings.EqualFold holds are equal.
+func caseless(text string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, text)
 }
 
 // lead is the run of letters and digits s begins with, or its first character; a Chinese character
@@ -189,11 +209,18 @@ func (l *UserLexicon) readPLS(data []byte) error {
 		line, column := d.InputPos()
 		return fmt.Errorf("line %d, column %d: %s", line, column, fmt.Sprintf(format, args...))
 	}
+	// What is declared is how a file was written; data is UTF-8 already.
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	var open []string
 	var graphemes []string
-	var value, text string
+	var value string
+	var text strings.Builder
+	roots := 0
 	for {
 		token, err := d.Token()
+		if err == io.EOF && roots == 0 {
+			return fail("there is no <lexicon>")
+		}
 		if err == io.EOF && len(open) == 0 {
 			return nil
 		}
@@ -221,25 +248,29 @@ func (l *UserLexicon) readPLS(data []byte) error {
 					return fail("role is not supported; write a lexeme for each spelling")
 				}
 			}
-			open = append(open, name)
-			text = ""
+			if open = append(open, name); len(open) == 1 {
+				if roots++; roots > 1 {
+					return fail("a second <lexicon>")
+				}
+			}
+			text.Reset()
 			if name == "lexeme" {
 				graphemes, value = nil, ""
 			}
 		case xml.CharData:
-			text += string(t)
+			text.Write(t)
 		case xml.EndElement:
 			name := open[len(open)-1]
 			open = open[:len(open)-1]
 			switch name {
 			case "grapheme":
-				graphemes = append(graphemes, text)
+				graphemes = append(graphemes, text.String())
 			case "phoneme":
 				if value == "" {
-					value = strings.TrimSpace(text)
+					value = strings.TrimSpace(text.String())
 				}
 			case "alias":
-				value = "=" + strings.TrimSpace(text)
+				value = "=" + strings.TrimSpace(text.String())
 			case "lexeme":
 				if len(graphemes) == 0 || value == "" {
 					return fail("a lexeme needs a grapheme, and a phoneme or an alias")
@@ -250,28 +281,33 @@ func (l *UserLexicon) readPLS(data []byte) error {
 					}
 				}
 			}
-			text = ""
+			text.Reset()
 		}
 	}
 }
 
 // find returns the longest spelling text begins with that ends where a word may,
-// and how many bytes of text it takes.
-func (l *UserLexicon) find(text string) (*lexeme, int) {
+// and how many bytes of text it takes. One with the capitals of the text comes first.
+func (l *UserLexicon) find(text string) (x lexeme, n int) {
 	if text == "" {
-		return nil, 0
+		return lexeme{}, 0
 	}
-	list := l.lexemes[strings.ToLower(lead(text))]
-	for i := range list {
-		g := list[i].grapheme
-		if len(g) > len(text) || joins(lastRune(g)) && !unicode.Is(unicode.Han, lastRune(g)) && joins(firstRune(text[len(g):])) {
+	for _, n := range l.lengths[caseless(lead(text))] {
+		if n > len(text) {
 			continue
 		}
-		if written := text[:len(g)]; written == g || strings.ToLower(g) == g && strings.EqualFold(written, g) {
-			return &list[i], len(g)
+		written := text[:n]
+		if end := lastRune(written); joins(end) && !unicode.Is(unicode.Han, end) && joins(firstRune(text[n:])) {
+			continue
+		}
+		if x, ok := l.lexemes[written]; ok {
+			return x, n
+		}
+		if small := l.small[caseless(written)]; len(small) == n {
+			return l.lexemes[small], n
 		}
 	}
-	return nil, 0
+	return lexeme{}, 0
 }
 
 // An Entry is what a lexicon has for the first bytes of a text.
@@ -288,7 +324,7 @@ func (l *UserLexicon) Find(text string) (Entry, bool) {
 		return Entry{}, false
 	}
 	x, n := l.find(text)
-	if x == nil {
+	if n == 0 {
 		return Entry{}, false
 	}
 	return Entry{Len: n, IPA: x.ipa, Alias: x.alias}, true
@@ -298,7 +334,7 @@ func (l *UserLexicon) Find(text string) (Entry, bool) {
 func (s *scanner) own(rest string) bool {
 	for _, l := range s.lexicons {
 		x, n := l.find(rest)
-		if x == nil {
+		if n == 0 {
 			continue
 		}
 		written := rest[:n]

@@ -2,6 +2,8 @@ package g2p_test
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -72,6 +74,8 @@ func TestUserLexiconRefused(t *testing.T) {
 		"<lexicon>\n<lexeme><grapheme>a</grapheme><phoneme>ʘ</phoneme></lexeme></lexicon>": "line 2",
 		`<!DOCTYPE a><lexicon/>`:                                                           "document type",
 		`<lexicon><lexeme>`:                                                                "",
+		`<!-- a --><?xml version="1.0"?>`:                                                  "no <lexicon>",
+		`<lexicon/><lexicon/>`:                                                             "second <lexicon>",
 		many:                                                                               "20000 words",
 		strings.Repeat("a", 200) + " ə":                                                    "bytes",
 		"a =" + strings.Repeat("b", 600):                                                   "alias",
@@ -130,4 +134,58 @@ func FuzzParseLexicon(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestSpellingsAlike: of spellings that begin with one word the longest is meant, of those that
+// differ in capitals the one that is written; the first of two that are equal.
+func TestSpellingsAlike(t *testing.T) {
+	var b strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&b, "New York %d\t=wrong\n", i)
+	}
+	b.WriteString("new york\t=small\nNew York\t=large\nnew\t=short\nNew York City\t=long\nNew York City\t=later\nὀδός\t=way\n")
+	l, err := g2p.ParseLexicon([]byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"new york": "small", "New York": "large", "NEW YORK": "small", "New Yorker": "short", "New York City": "long",
+		"new york city": "small", "NEW": "short", "News": "", "New York 77": "wrong", "New York 77777": "large", "ὈΔΌΣ": "way",
+	} {
+		if got, ok := l.Find(text); got.Alias != want || ok != (want != "") {
+			t.Errorf("%q is %+v, want %q", text, got, want)
+		}
+	}
+}
+
+// TestManyComments: text that comments cut into pieces is put together in memory in proportion.
+func TestManyComments(t *testing.T) {
+	document := []byte("<?xml version='1.0' encoding='ISO-8859-1'?><lexicon><lexeme><example>" + strings.Repeat("a<!---->", 100_000) +
+		"</example><grapheme>a</grapheme><phoneme>ə</phoneme></lexeme></lexicon>")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	l, err := g2p.ParseLexicon(document)
+	runtime.ReadMemStats(&after)
+	if err != nil || l.Len() != 1 {
+		t.Fatalf("%v words, %v", l, err)
+	}
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 100 {
+		t.Errorf("%d MB were allocated for a document of %d KB", n, len(document)>>10)
+	}
+}
+
+// BenchmarkSpellingsAlike is of a text whose every word begins 20,000 spellings.
+func BenchmarkSpellingsAlike(b *testing.B) {
+	var lines strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&lines, "a b%d ə\n", i)
+	}
+	l, err := g2p.ParseLexicon([]byte(lines.String()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := strings.Repeat("a ", 100)
+	for b.Loop() {
+		l.Find(text)
+	}
 }

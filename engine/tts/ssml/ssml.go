@@ -22,8 +22,9 @@ import (
 // Bounds of a document.
 const (
 	maxDepth = 16
-	maxMarks = 4000
+	maxTags  = 4000
 	maxValue = 1000 // bytes of an attribute
+	maxSaid  = 300  // bytes of what an error says
 	maxPause = time.Minute
 )
 
@@ -89,6 +90,7 @@ type parser struct {
 	spoken string // the language of phonemes
 	text   strings.Builder
 	open   []element
+	tags   int // opened so far
 }
 
 // An element is open: its name, where its text begins, and what holds inside it.
@@ -106,6 +108,8 @@ type element struct {
 // another. The error is an *Error.
 func Parse(document, language string) (*Document, error) {
 	p := &parser{whole: document, spoken: language, d: xml.NewDecoder(strings.NewReader(document))}
+	// What is declared is how a file was written; document is UTF-8 already.
+	p.d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	begin := 0
 	for {
 		token, err := p.d.RawToken()
@@ -139,6 +143,9 @@ func (p *parser) fail(at int, err error) error {
 	if errors.As(err, &syntax) {
 		problem = syntax.Msg
 	}
+	if len(problem) > maxSaid {
+		problem = strings.ToValidUTF8(problem[:maxSaid], "") + "…"
+	}
 	return &Error{1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]), problem}
 }
 
@@ -153,7 +160,7 @@ func (p *parser) token(token xml.Token, begin, end int) error {
 		return p.close(begin, end)
 	case xml.CharData:
 		if len(p.open) == 0 {
-			if strings.TrimSpace(string(t)) != "" {
+			if strings.TrimSpace(strings.TrimPrefix(string(t), "\ufeff")) != "" {
 				return errors.New("text stands outside <speak>")
 			}
 			return nil
@@ -251,9 +258,10 @@ func (p *parser) start(t *xml.StartElement, begin, end int) error {
 		return errors.New("a second <speak>")
 	case len(p.open) >= maxDepth:
 		return fmt.Errorf("tags are nested more than %d deep", maxDepth)
-	case len(p.Marks) >= maxMarks:
-		return fmt.Errorf("more than %d tags", maxMarks)
+	case p.tags >= maxTags:
+		return fmt.Errorf("more than %d tags", maxTags)
 	}
+	p.tags++
 	if name == "p" || name == "s" {
 		p.put("\n", begin, end)
 	}
@@ -279,6 +287,9 @@ func (p *parser) start(t *xml.StartElement, begin, end int) error {
 		}
 		if len(a.Value) > maxValue {
 			return fmt.Errorf("%s of <%s> has %d bytes; the most is %d", key, name, len(a.Value), maxValue)
+		}
+		if _, there := attributes[key]; there {
+			return fmt.Errorf("%s of <%s> stands there twice", key, name)
 		}
 		attributes[key] = strings.TrimSpace(a.Value)
 	}

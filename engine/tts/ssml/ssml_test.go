@@ -92,6 +92,17 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestPrologue: what stands before a document changes nothing: its text is decoded already.
+func TestPrologue(t *testing.T) {
+	g := open(t)
+	for _, before := range []string{"\ufeff", `<?xml version="1.0" encoding="UTF-16"?>`, "\ufeff<?xml version='1.0' encoding='ISO-8859-1'?>\n<!-- a -->"} {
+		got := read(t, g, before+"<speak>a naïve man</speak>")
+		if len(got) != 3 || got[1].Text != "naive" {
+			t.Errorf("behind %q: %v", before, got)
+		}
+	}
+}
+
 // TestPlaces: words stand for the bytes of the document that they come from.
 func TestPlaces(t *testing.T) {
 	g := open(t)
@@ -163,12 +174,18 @@ func TestRefused(t *testing.T) {
 		`<!DOCTYPE speak><speak>a</speak>`:                                      "document type",
 		`<speak>` + deep + `</speak>`:                                           "nested",
 		`<speak>` + strings.Repeat("<break/>", 5000) + `</speak>`:               "more than",
+		`<speak>` + strings.Repeat("<s>a</s>", 4000) + `</speak>`:               "more than",
+		`<speak><break time="1s" time="2s"/></speak>`:                           "time of <break> stands there twice",
+		`<speak><` + strings.Repeat("a", 9000) + `/></speak>`:                   "…",
 		`<speak><sub alias="` + strings.Repeat("a", 2000) + `">a</sub></speak>`: "bytes",
 	} {
 		_, err := ssml.Parse(document, "en-us")
 		var wrong *ssml.Error
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%.60s: got %v, want it to name %q", document, err, name)
+		}
+		if len(err.Error()) > 400 {
+			t.Errorf("%.60s: the error has %d bytes", document, len(err.Error()))
 		}
 	}
 }

@@ -41,11 +41,12 @@ type Form struct {
 	count   int       // parts so far
 	coming  io.Reader // the file, while it is being sent; else nil
 	ignored map[string]bool
+	asFile  map[string]bool // fields that came with a file name, beside the file
 }
 
 // NewForm is one of no fields, which will take some without effect and not keep them.
 func NewForm(ignored ...string) *Form {
-	f := &Form{Value: map[string][]string{}, read: map[string]bool{}, ignored: map[string]bool{}}
+	f := &Form{Value: map[string][]string{}, read: map[string]bool{}, ignored: map[string]bool{}, asFile: map[string]bool{}}
 	for _, n := range ignored {
 		f.read[n], f.read[n+"[]"] = true, true
 		f.ignored[n], f.ignored[n+"[]"] = true, true
@@ -69,8 +70,8 @@ func (h *headReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Fill reads all parts: the first file called "file" into a Spool of temp, values
-// into memory. Other files are skipped, and fields that are ignored.
+// Fill reads all parts: the file called "file" into a Spool of temp, values
+// into memory. A second is refused. Other files are skipped, and fields that are ignored.
 //
 // Where early says so, of the fields before the file and its first bytes, it stops at the
 // file, which is then read while it is being sent. Rest reads what comes after it.
@@ -86,7 +87,7 @@ func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool, early func
 			return err
 		}
 		switch {
-		case name == "", f.ignored[name]:
+		case f.ignored[name]:
 		case p.FileName() == "":
 			room, limit := &f.left, formValues
 			if strings.TrimSuffix(name, "[]") == longField {
@@ -100,7 +101,9 @@ func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool, early func
 				return unreadf("the fields beside the file are larger than %d bytes", limit)
 			}
 			f.Value[name] = append(f.Value[name], string(b))
-		case name == "file" && f.upload == nil:
+		case name == "file" && f.upload != nil:
+			return twice()
+		case name == "file":
 			f.name = p.FileName()
 			file := bufio.NewReader(p)
 			if early != nil {
@@ -116,6 +119,8 @@ func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool, early func
 			if _, err := f.upload.Seek(0, io.SeekStart); err != nil {
 				return err
 			}
+		default:
+			f.asFile[name] = true
 		}
 		if _, err := io.Copy(io.Discard, p); err != nil {
 			return err
@@ -134,7 +139,16 @@ func (f *Form) part() (*multipart.Part, string, error) {
 	if f.count++; f.count > formParts {
 		return nil, "", unreadf("the form has more than %d parts", formParts)
 	}
-	return p, p.FormName(), nil
+	name := p.FormName()
+	if name == "" {
+		return nil, "", unfinished(engine.CodeInvalidValue, "", "a part of the form has no name; each needs Content-Disposition: form-data with one")
+	}
+	return p, name, nil
+}
+
+// twice refuses a second file.
+func twice() *fault.Error {
+	return unfinished(engine.CodeInvalidValue, "file", "file came twice; send one file a request")
 }
 
 // Coming reports whether the file is still being sent.
@@ -151,6 +165,9 @@ func (f *Form) Rest() error {
 		if err != nil {
 			return err
 		}
+		if name == "file" && p.FileName() != "" {
+			return twice()
+		}
 		if f.read[name] && !f.ignored[name] {
 			return fault.New(engine.CodeInvalidValue, name, "%s came after the file, when the answer had begun; send all fields before the file", name)
 		}
@@ -161,7 +178,12 @@ func (f *Form) Rest() error {
 }
 
 func unreadf(format string, args ...any) *fault.Error {
-	e := fault.New(fault.CodeTooLarge, "", format, args...)
+	return unfinished(fault.CodeTooLarge, "", format, args...)
+}
+
+// unfinished is a failure found before the body ended.
+func unfinished(c fault.Code, param, format string, args ...any) *fault.Error {
+	e := fault.New(c, param, format, args...)
 	e.Unread = true
 	return e
 }
@@ -176,6 +198,9 @@ func (f *Form) Close() {
 // Values returns every value of a field, under its name with and without [].
 func (f *Form) Values(name string) []string {
 	f.read[name], f.read[name+"[]"] = true, true
+	if f.asFile[name] || f.asFile[name+"[]"] {
+		f.Invalid(name, "came as a file; send it as a plain field, without a file name")
+	}
 	return append(slices.Clone(f.Value[name]), f.Value[name+"[]"]...)
 }
 
@@ -217,10 +242,13 @@ func (f *Form) Number(name string, lo, hi float64) (x float64, ok bool) {
 	}
 	x, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(lo <= x && x <= hi) {
-		f.Invalid(name, "must be a number between %v and %v, got %.40q", lo, hi, s)
+		f.Invalid(name, "must be a number between %s and %s, got %.40q", digits(lo), digits(hi), s)
 	}
 	return x, true
 }
+
+// digits writes a number without an exponent.
+func digits(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // Refuse notes a failure, unless one is noted.
 func (f *Form) Refuse(c fault.Code, param, format string, args ...any) {

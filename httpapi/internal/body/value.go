@@ -167,7 +167,7 @@ func (v Value) Number(lo, hi float64) float64 {
 	}
 	f, err := strconv.ParseFloat(string(v.Raw), 64)
 	if err != nil || !(lo <= f && f <= hi) {
-		v.Invalid("must be between %v and %v, got %.40s", lo, hi, v.Raw)
+		v.Invalid("must be between %s and %s, got %.40s", digits(lo), digits(hi), v.Raw)
 		return 0
 	}
 	return f

@@ -283,10 +283,16 @@ func (l *live) take(b []byte) error {
 
 // begin begins a text.
 func (l *live) begin(m *liveMessage) (*voiceContext, error) {
-	if len(l.contexts) >= mostContexts || l.working >= mostEnding {
-		e := fault.New(engine.CodeInvalidValue, "context_id", "%d contexts of this connection are open, the most there may be; close one first", mostContexts)
-		e.Code = errContexts
-		return nil, e
+	var full *fault.Error
+	switch {
+	case len(l.contexts) >= mostContexts:
+		full = fault.New(engine.CodeInvalidValue, "context_id", "%d contexts of this connection are open, the most there may be; close one first", mostContexts)
+	case l.working >= mostEnding:
+		full = fault.New(engine.CodeInvalidValue, "context_id", "%d contexts of this connection are being spoken, closed ones too, the most there may be; wait for the is_final of one", mostEnding)
+	}
+	if full != nil {
+		full.Code = errContexts
+		return nil, full
 	}
 	v := &voiceContext{id: m.context, live: l, speed: 1, schedule: liveSchedule, wake: make(chan struct{}, 1), last: l.last}
 	if m.speed != nil {

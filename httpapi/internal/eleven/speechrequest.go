@@ -25,7 +25,12 @@ func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, er
 	if v, ok := o.Need("text"); ok {
 		r.Text = v.Str()
 		audio.CheckText(a.API, v, r.Text)
-		r.SSML = engine.IsSSML(r.Text)
+	}
+	r.SSML, r.Lexicon = audio.Reading(o, r.Text)
+	for _, m := range misplaced {
+		if _, sent := o.Sent(m.name); sent && o.Has(m.name) { // else no field to say that another is nearly it
+			c.Warn(m.name + " has no effect in the body: " + m.instead)
+		}
 	}
 	if speed := readSettings(o); speed != nil {
 		r.Speed = *speed
@@ -70,6 +75,15 @@ func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, er
 		return nil, fault.New(fault.CodeOutputFormat, "output_format", "output_format %.60q is not offered; ask for mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, opus_48000_64 or another of the vendor's names", name)
 	}
 	return r, nil
+}
+
+// misplaced are members of OpenAI's speech, and of the address, that somebody may put into the body.
+var misplaced = []struct{ name, instead string }{
+	{"output_format", "it belongs in the address, ?output_format=NAME"},
+	{"response_format", "ask for a format in the address, ?output_format=NAME"},
+	{"speed", "send voice_settings.speed"},
+	{"language", "send language_code"}, {"lang_code", "send language_code"},
+	{"voice", "the voice stands in the path"},
 }
 
 // readSettings reads voice_settings, of which only the tempo has a meaning here; nil is

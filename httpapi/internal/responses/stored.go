@@ -1,12 +1,14 @@
 package responses
 
 import (
+	"net/http"
 	"slices"
 
 	"quern/engine"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/stream"
 )
 
 // get returns the stored response a request names.
@@ -37,6 +39,11 @@ func (a *api) retrieve(c *server.Call) error {
 		return a.WriteJSON(c, 200, o)
 	case e.job == nil || !e.job.streamed:
 		return fault.New(engine.CodeInvalidValue, "stream", "only responses made with \"background\": true and \"stream\": true can be streamed again, by the server that made them and for as long as it has their events in memory; leave stream out")
+	}
+	if c.R.Method == http.MethodHead { // has no events to wait for
+		c.W.Header().Set("Content-Type", stream.ServerEvents.Mime)
+		c.W.WriteHeader(http.StatusOK)
+		return nil
 	}
 	return a.follow(c, e.job, after+1)
 }

@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -34,20 +36,13 @@ func (a *API) readBody(c *Call, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	badZip := fault.New(fault.CodeInvalidJSON, "", "the body is not valid gzip; check the Content-Encoding header")
-	switch enc := strings.ToLower(strings.TrimSpace(c.R.Header.Get("Content-Encoding"))); enc {
-	case "", "identity":
-	case "gzip", "x-gzip":
-		z, err := gzip.NewReader(src)
-		if err != nil {
-			return nil, a.bodyError(c, sent, err, badZip)
-		}
-		src = &countReader{z, limit, src.over}
-	default:
-		return nil, fault.New(engine.CodeInvalidValue, "", "Content-Encoding %.40q is not supported; send the body plain or as gzip", enc)
+	badZip := notGzip()
+	plain, err := a.inflated(c, sent, src, limit)
+	if err != nil {
+		return nil, err
 	}
 	var decoded body.Weight
-	all := io.TeeReader(src, &decoded)
+	all := io.TeeReader(plain, &decoded)
 	var small bytes.Buffer
 	// A length the client claims is believed only as far as it costs little.
 	small.Grow(int(min(max(c.R.ContentLength, 0), smallBody)) + bytes.MinRead)
@@ -71,6 +66,28 @@ func (a *API) readBody(c *Call, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// inflated is src as it was before a Content-Encoding, cut at limit bytes too.
+func (a *API) inflated(c *Call, sent *idleReader, src *countReader, limit int64) (io.Reader, error) {
+	switch enc := strings.ToLower(strings.TrimSpace(c.R.Header.Get("Content-Encoding"))); enc {
+	case "", "identity":
+		return src, nil
+	case "gzip", "x-gzip":
+		z, err := gzip.NewReader(src)
+		if err != nil {
+			return nil, a.bodyError(c, sent, err, notGzip())
+		}
+		return &countReader{z, limit, src.over}, nil
+	default:
+		e := fault.New(engine.CodeInvalidValue, "", "Content-Encoding %.40q is not supported; send the body plain or as gzip", enc)
+		e.Unread = true
+		return nil, e
+	}
+}
+
+func notGzip() *fault.Error {
+	return fault.New(fault.CodeInvalidJSON, "", "the body is not valid gzip; check the Content-Encoding header")
 }
 
 // admitBody waits until there is a share for a body that was read.
@@ -126,10 +143,21 @@ func (a *API) bodyError(c *Call, sent *idleReader, err error, malformed *fault.E
 		// 408 would make clients send it again: close instead.
 		a.log.InfoContext(c.R.Context(), "body stalled", "idle", a.Options.BodyIdle)
 		return fault.ErrGone
+	case chunksBroken(c.R, sent.err):
+		return fault.New(engine.CodeInvalidValue, "", "the body's chunks are malformed (Transfer-Encoding: chunked): %v", sent.err)
 	case sent.err != nil && sent.err != io.EOF:
 		return fault.ErrGone
 	}
+	malformed.Unread = sent.err == nil
 	return malformed
+}
+
+// chunksBroken reports whether err, which ended a body, is of how the client wrote its chunks and
+// not of the connection.
+func chunksBroken(r *http.Request, err error) bool {
+	var network net.Error
+	return err != nil && r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 && r.Context().Err() == nil &&
+		err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &network)
 }
 
 // refuse answers with e although the body was not read to its end, and then

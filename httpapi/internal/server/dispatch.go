@@ -182,6 +182,19 @@ func (a *API) authenticate(r *http.Request) (guard.Key, bool) {
 	return a.guard.Authenticate(r)
 }
 
+// mostLogged is how much of the cause of a client's mistake the log takes, in bytes: it may repeat what
+// the client sent.
+const mostLogged = 500
+
+// logged is what the log says of the cause of a failure; of the server's own it says all.
+func logged(cause error, status int) string {
+	said := cause.Error()
+	if status < http.StatusInternalServerError && len(said) > mostLogged {
+		said = strings.ToValidUTF8(said[:mostLogged], "") + "…"
+	}
+	return said
+}
+
 func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {
 	status := w.status
 	if w.gone || status == 0 {
@@ -210,7 +223,7 @@ func (a *API) logRequest(w *response, r *http.Request, took time.Duration) {
 	}
 	attrs = append(attrs, w.attrs...)
 	if w.failure != nil && w.failure.Cause != nil {
-		attrs = append(attrs, slog.String("error", w.failure.Cause.Error()))
+		attrs = append(attrs, slog.String("error", logged(w.failure.Cause, o.Status)))
 	}
 	level := reqlog.Level(o.Status)
 	if level == slog.LevelInfo && engine.IsBackground(r.Context()) {

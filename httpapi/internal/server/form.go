@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"mime"
@@ -29,12 +30,16 @@ func (a *API) ReadComingForm(c *Call, early func(f *body.Form, head []byte) bool
 	if err != nil {
 		return nil, err
 	}
+	plain, err := a.inflated(c, sent, src, limit)
+	if err != nil {
+		return nil, err
+	}
 	f := body.NewForm(ignored...)
 	var at func([]byte) bool
 	if early != nil {
 		at = func(head []byte) bool { return early(f, head) }
 	}
-	if err := f.Fill(src, params["boundary"], a.Temp, at); err != nil {
+	if err := f.Fill(plain, params["boundary"], a.Temp, at); err != nil {
 		f.Close()
 		return nil, a.bodyError(c, sent, err, malformed(err))
 	}
@@ -51,7 +56,14 @@ func (a *API) ReadComingForm(c *Call, early func(f *body.Form, head []byte) bool
 }
 
 func malformed(err error) *fault.Error {
-	return fault.New(engine.CodeInvalidValue, "", "the multipart body is malformed: %v", err)
+	why := err.Error()
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		why = "a long line stands where the boundary should that the Content-Type header names"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		why = "it ends before the closing boundary, that of the Content-Type header with -- behind it"
+	}
+	return fault.New(engine.CodeInvalidValue, "", "the multipart body is malformed: %s", why)
 }
 
 // ComingError says why a body could not be read that is answered while it is being sent.

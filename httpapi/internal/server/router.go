@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/julienschmidt/httprouter"
@@ -87,6 +88,25 @@ const (
 	pathPreflight = "preflight"
 )
 
+// withHeads adds to routes the one of HEAD beside each of GET, which answers the same without the
+// body: net/http leaves that out.
+func withHeads(routes []Route) []Route {
+	there := map[string]bool{}
+	for _, rt := range routes {
+		if rt.Method == http.MethodHead {
+			there[rt.Path] = true
+		}
+	}
+	out := slices.Clone(routes)
+	for _, rt := range routes {
+		if rt.Method == http.MethodGet && !there[rt.Path] {
+			rt.Method = http.MethodHead
+			out = append(out, rt)
+		}
+	}
+	return out
+}
+
 func (a *API) newRouter(dialects []Dialect) *httprouter.Router {
 	r := httprouter.New()
 	// A redirected POST loses its body or its key.
@@ -94,7 +114,7 @@ func (a *API) newRouter(dialects []Dialect) *httprouter.Router {
 	r.RedirectFixedPath = false
 	r.HandleOPTIONS = false // ServeHTTP answers them
 	r.HandleMethodNotAllowed = true
-	for _, rt := range a.routes {
+	for _, rt := range withHeads(a.routes) {
 		if before, behind, ok := strings.Cut(rt.Path, "*id/"); ok {
 			a.inner = append(a.inner, inner{rt, before, "/" + behind})
 			continue

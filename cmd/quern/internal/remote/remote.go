@@ -152,6 +152,15 @@ func (c *Client) Batch(ctx context.Context, id string) (b batch.Batch, err error
 	return b, err
 }
 
+// Cancel asks a batch to end; one that is over stays as it is.
+func (c *Client) Cancel(ctx context.Context, id string) error {
+	err := c.call(ctx, "POST", "/v1/batches/"+url.PathEscape(id)+"/cancel", "", nil, io.Discard)
+	if said := (*Error)(nil); errors.As(err, &said) && said.Status == http.StatusConflict {
+		return nil
+	}
+	return err
+}
+
 const (
 	every    = 500 * time.Millisecond // a batch is asked about
 	patience = 5 * time.Minute        // with a server that cannot be reached
