@@ -166,7 +166,7 @@ func TestAttendLong(t *testing.T) {
 		q, dst := kerneltest.Floats(r, dim), make([]float32, dim)
 		kv.Attend(dst, q, 0, 0, table, 0, n, AttendOptions{Scale: 0.5}, NewScratch(kv, 1))
 		for d, want := range slowAttend(q, ks, vs, 0.5) {
-			kerneltest.Within(t, fmt.Sprintf("[%d]", d), dst[d], want, 3e-5)
+			kerneltest.Within(t, dst[d], want, 3e-5, "[%d]", d)
 		}
 	})
 }

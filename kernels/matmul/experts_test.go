@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -86,7 +85,7 @@ func checkExperts(t *testing.T, rounding float64) {
 			}
 			rms := math.Sqrt(ss / out)
 			for i := range want {
-				kerneltest.Within(t, fmt.Sprintf("%s row %d [%d]", tt.name, row, i), whole[row*out+i], want[i], rms*(tt.bound+rounding))
+				kerneltest.Within(t, whole[row*out+i], want[i], rms*(tt.bound+rounding), "%s row %d [%d]", tt.name, row, i)
 			}
 		}
 		// A row's bits do not depend on the others.
