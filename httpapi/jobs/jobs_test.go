@@ -280,7 +280,7 @@ func TestRestart(t *testing.T) {
 				}
 				return ok(l)
 			}}
-			j, stop := openJobs(t, Options{Dir: dir, Workers: 2}, c.run)
+			j, stop := openJobs(t, Options{Dir: dir, Workers: 2, ackWait: 2 * time.Second}, c.run)
 			b := begin(t, j, "", put(t, j, "", input(20)).ID)
 			<-reach
 			<-reach
@@ -292,7 +292,7 @@ func TestRestart(t *testing.T) {
 			stop()
 
 			c2 := &clerk{}
-			j, _ = openJobs(t, Options{Dir: dir, Workers: 2}, c2.run)
+			j, _ = openJobs(t, Options{Dir: dir, Workers: 2, ackWait: 2 * time.Second}, c2.run)
 			b = reached(t, j, "", b.ID, batch.Completed)
 			var want []string
 			for i := range 20 {
