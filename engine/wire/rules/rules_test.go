@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -219,45 +218,6 @@ func TestWalks(t *testing.T) {
 	if walked < 600 {
 		t.Errorf("only %d walks came to an end", walked)
 	}
-}
-
-// seeds is how many walks a test takes through one grammar: n, or four times as many in a whole run.
-func seeds(n uint64) uint64 {
-	if fixtures.Whole {
-		return 4 * n
-	}
-	return n
-}
-
-// A choice is what may come next: bytes and the special tokens behind them.
-type choice struct {
-	mask            []uint32
-	allowed, likely []int32
-}
-
-// of returns what s allows of n tokens, and those of them that are special or in preferred.
-func (c *choice) of(t *testing.T, s *grammar.State, n int, preferred string) (allowed, likely []int32) {
-	t.Helper()
-	if c.mask == nil {
-		c.mask = make([]uint32, (n+1+31)/32)
-	}
-	if err := s.Mask(c.mask); err != nil {
-		t.Fatal(err)
-	}
-	c.allowed, c.likely = c.allowed[:0], c.likely[:0]
-	for k, word := range c.mask {
-		for ; word != 0; word &= word - 1 {
-			id := int32(k*32 + bits.TrailingZeros32(word))
-			if int(id) >= n {
-				break
-			}
-			c.allowed = append(c.allowed, id)
-			if id > 255 || strings.IndexByte(preferred, byte(id)) >= 0 {
-				c.likely = append(c.likely, id)
-			}
-		}
-	}
-	return c.allowed, c.likely
 }
 
 // draw is one reply that a grammar allows, as it is read; it reports whether it came to an end.
