@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"quern/engine/asr"
 	"quern/engine/asr/audio"
+	"quern/engine/asr/heard"
 	"quern/engine/asr/speakers"
 	"quern/engine/asr/vad"
 	"quern/engine/tts"
@@ -98,16 +98,16 @@ type Pronunciation struct {
 	Source     string // where the phonemes of a word come from
 }
 
-// What a transcription gives and takes; package asr explains the fields.
+// What a transcription gives and takes; package heard explains the fields.
 type (
 	// A Source delivers 16 kHz mono samples: Read returns how many, then io.EOF.
 	Source = audio.Source
 	// A Segment is a piece of transcript.
-	Segment = asr.Segment
+	Segment = heard.Segment
 	// TranscribeOptions say how; a nil Detector is the model's.
-	TranscribeOptions = asr.Options
+	TranscribeOptions = heard.Options
 	// TranscribeInfo is what is known of the audio as a whole.
-	TranscribeInfo = asr.Info
+	TranscribeInfo = heard.Info
 	// A Detector tells speech from other sound.
 	Detector = vad.Detector
 	// A Listener hears one stream of sound for a Detector.
@@ -121,7 +121,7 @@ type (
 	// Speakers is who spoke when; its Label gives segments and words their speakers.
 	Speakers = speakers.Result
 	// A Guard is a measure against text that was not spoken.
-	Guard = asr.Guard
+	Guard = heard.Guard
 )
 
 // Sound that is listened to, by recognisers and detectors, is mono.
@@ -131,17 +131,17 @@ const (
 )
 
 // MaxBeams bounds TranscribeOptions.Beams and BestOf.
-const MaxBeams = asr.MaxCandidates
+const MaxBeams = heard.MaxCandidates
 
 // GuardNames are the names of guards; "all" is all of them.
-func GuardNames() []string { return asr.GuardNames() }
+func GuardNames() []string { return heard.GuardNames() }
 
 // GuardNamed returns the guard of a name.
-func GuardNamed(name string) (Guard, bool) { return asr.GuardNamed(name) }
+func GuardNamed(name string) (Guard, bool) { return heard.GuardNamed(name) }
 
 // LanguageName returns the English name of a language given by its code or its
 // name, or "" for what is neither.
-func LanguageName(s string) string { return asr.LanguageName(asr.LanguageCode(s)) }
+func LanguageName(s string) string { return heard.LanguageName(heard.LanguageCode(s)) }
 
 // Bounds of voices that are known by name, as OpenAI has them.
 const (

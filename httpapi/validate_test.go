@@ -320,12 +320,12 @@ func TestAccepted(t *testing.T) {
 func TestManyItems(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, httpapi.Options{Engine: f, JSONBody: 8 << 20})
-	ids := strings.Repeat("7,", 2<<20) + "8"
+	ids := strings.Repeat("7,", 2<<18) + "8"
 	post(t, s, "/v1/embeddings", `{"input":[`+ids+`]}`)
-	if n := len(f.seen.Load().Inputs[0].Tokens); n != 2<<20+1 {
+	if n := len(f.seen.Load().Inputs[0].Tokens); n != 2<<18+1 {
 		t.Errorf("%d tokens", n)
 	}
-	wantFailure(t, post(t, s, "/v1/completions", `{"prompt":[[`+ids+`,"x"]]}`), 400, "invalid_type", "prompt[0][2097153]")
+	wantFailure(t, post(t, s, "/v1/completions", `{"prompt":[[`+ids+`,"x"]]}`), 400, "invalid_type", "prompt[0][524289]")
 	wantFailure(t, post(t, s, "/v1/completions", `{"prompt":[`+strings.Repeat(`"",`, 1<<20)+`"x"]}`), 400, "invalid_value", "prompt")
 }
 

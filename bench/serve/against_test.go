@@ -49,6 +49,7 @@ func completer(t *testing.T, spoil func(n int64, sse string) string) *httptest.S
 }
 
 func TestAgainst(t *testing.T) {
+	t.Parallel() // it waits
 	whole := func(_ int64, sse string) string { return sse }
 	c := contest{
 		names: []string{"one", "other"}, urls: []string{completer(t, whole).URL, completer(t, whole).URL},

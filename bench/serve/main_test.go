@@ -58,6 +58,7 @@ func fake(t *testing.T, spoil func(n int64, sse string) string) *httptest.Server
 }
 
 func TestRun(t *testing.T) {
+	t.Parallel() // it waits
 	third := func(f func(string) string) func(int64, string) string {
 		return func(n int64, sse string) string {
 			if n == 3 {
@@ -108,6 +109,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestRate(t *testing.T) {
+	t.Parallel() // it waits
 	s := fake(t, func(_ int64, sse string) string { return sse })
 	o := options{url: s.URL, streams: 8, length: 500 * time.Millisecond, rate: 40, prompts: 3, maxTokens: 9}
 	r, err := run(t.Context(), o, io.Discard)

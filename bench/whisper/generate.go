@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"quern/bench/internal/must"
-	"quern/engine/asr"
 	"quern/engine/asr/audio"
+	"quern/engine/asr/heard"
 	"quern/formats/ggml"
 	"quern/kernels/quant"
 )
@@ -187,7 +187,7 @@ func writeDirectory(dir string, s shape, typ quant.Type, seed uint64) error {
 // specialTokens are those from plainSize on.
 func specialTokens() []string {
 	list := []string{"<|endoftext|>", "<|startoftranscript|>"}
-	for _, code := range asr.Languages()[:99] {
+	for _, code := range heard.Languages()[:99] {
 		list = append(list, "<|"+code+"|>")
 	}
 	list = append(list, "<|translate|>", "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>")

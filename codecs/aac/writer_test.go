@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/codecs/internal/audiotest"
 	"quern/codecs/pcm"
 )
@@ -70,7 +71,7 @@ func TestEvery(t *testing.T) {
 			x := plucked(rate, rate, channels)
 			last := 0.0
 			for _, bitrate := range []int{least, 24000, 64000, 128000, 320000, most} {
-				if bitrate < least || bitrate > most {
+				if bitrate < least || bitrate > most || !fixtures.Whole && (bitrate == 24000 || bitrate == 128000) {
 					continue
 				}
 				name := fmt.Sprintf("%d Hz, %d channels, %d bit/s", rate, channels, bitrate)

@@ -202,9 +202,9 @@ func specialsOf(c *config, g *generation, v vocabulary) (specials, error) {
 			}
 		}
 		if len(g.Languages) == 0 && c.vocab != englishVocab {
-			for _, l := range languages {
-				if id, ok := v.lookup("<|" + l.code + "|>"); ok {
-					s.languages[l.code] = id
+			for _, code := range languages {
+				if id, ok := v.lookup("<|" + code + "|>"); ok {
+					s.languages[code] = id
 				}
 			}
 		}
@@ -244,8 +244,8 @@ func ggmlSpecials(stored, vocab int) ([]string, error) {
 		return nil, fmt.Errorf("%w: a vocabulary of %d tokens, %d of them stored", ErrUnsupported, vocab, stored)
 	}
 	list := []string{"<|endoftext|>", "<|startoftranscript|>"}
-	for _, l := range languages[:count] {
-		list = append(list, "<|"+l.code+"|>")
+	for _, code := range languages[:count] {
+		list = append(list, "<|"+code+"|>")
 	}
 	list = append(list, "<|translate|>", "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>")
 	for i := range 1501 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"quern/engine/asr/heard"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -102,10 +103,10 @@ func (w *window) language(ctx context.Context) (map[string]float64, error) {
 			top = max(top, logits[0][id])
 		}
 		sum := 0.0
-		for _, l := range languages { // in a fixed order: sums depend on it
-			if id, ok := s.languages[l.code]; ok {
-				odds[l.code] = math.Exp(float64(logits[0][id] - top))
-				sum += odds[l.code]
+		for _, code := range languages { // in a fixed order: sums depend on it
+			if id, ok := s.languages[code]; ok {
+				odds[code] = math.Exp(float64(logits[0][id] - top))
+				sum += odds[code]
 			}
 		}
 		for code := range odds {
@@ -120,8 +121,8 @@ func (w *window) language(ctx context.Context) (map[string]float64, error) {
 func likeliest(odds map[string]float64) string {
 	best, code := -1.0, ""
 	for _, l := range languages {
-		if p, ok := odds[l.code]; ok && p > best {
-			best, code = p, l.code
+		if p, ok := odds[l]; ok && p > best {
+			best, code = p, l
 		}
 	}
 	return code
@@ -301,8 +302,8 @@ func (m *Model) encodeText(text string) []token.ID {
 
 // check reports what is wrong with the candidates asked for.
 func (o *decodeOptions) check() error {
-	if o.bestOf < 0 || o.beams < 0 || o.candidates() > MaxCandidates {
-		return fmt.Errorf("%w: best of %d, %d beams; at most %d", ErrOptions, o.bestOf, o.beams, MaxCandidates)
+	if o.bestOf < 0 || o.beams < 0 || o.candidates() > heard.MaxCandidates {
+		return fmt.Errorf("%w: best of %d, %d beams; at most %d", ErrOptions, o.bestOf, o.beams, heard.MaxCandidates)
 	}
 	if o.patience < 0 || o.lengthPenalty < 0 || o.lengthPenalty > 10 || o.patience > 10 {
 		return fmt.Errorf("%w: patience %g, length penalty %g", ErrOptions, o.patience, o.lengthPenalty)

@@ -6,9 +6,9 @@ import (
 	"quern/engine/asr"
 )
 
-func ExampleLanguageCode() {
-	code := asr.LanguageCode("German")
-	fmt.Println(code, asr.LanguageName(code))
+func ExampleGuard() {
+	o := asr.Options{Without: asr.GuardVAD | asr.GuardReset}
+	fmt.Println(o.On(asr.GuardVAD), o.On(asr.GuardRepeats))
 	// Output:
-	// de german
+	// false true
 }

@@ -26,15 +26,15 @@ const (
 // are empty.
 func (c *clip) guard(list []Segment) []Segment {
 	m, o := c.t.m, c.t.o
-	if o.on(GuardRepeats) {
+	if o.On(GuardRepeats) {
 		for i := range list {
 			m.collapse(&list[i])
 		}
 	}
 	return slices.DeleteFunc(list, func(s Segment) bool {
 		return s.Start == s.End || strings.TrimSpace(s.Text) == "" ||
-			o.on(GuardRepeats) && (s.Repaired && m.oneToken(s.Tokens) || c.again(&s)) ||
-			o.on(GuardSignOff) && signsOff(s.Text) && (s.NoSpeechProb > signOffNoSpeech || c.quiet(&s))
+			o.On(GuardRepeats) && (s.Repaired && m.oneToken(s.Tokens) || c.again(&s)) ||
+			o.On(GuardSignOff) && signsOff(s.Text) && (s.NoSpeechProb > signOffNoSpeech || c.quiet(&s))
 	})
 }
 

@@ -35,7 +35,7 @@ func TestCollapse(t *testing.T) {
 	s := Segment{Tokens: slices.Concat([]token.ID{stamp, 10}, phrase, []token.ID{13, stamp + 50})}
 	for _, id := range append(append([]token.ID{10}, phrase...), 13) {
 		s.Logprobs = append(s.Logprobs, TokenLogprob{ID: id})
-		s.Words = append(s.Words, Word{Text: string(m.vocab.bytes(id)), tokens: []token.ID{id}})
+		s.Words = append(s.Words, Word{Text: string(m.vocab.bytes(id)), Tokens: []token.ID{id}})
 	}
 	m.collapse(&s)
 	if want := []token.ID{stamp, 10, 11, 12, 13, stamp + 50}; !slices.Equal(s.Tokens, want) || s.Text != " 10 11 12 13" || !s.Repaired {
@@ -60,7 +60,7 @@ func TestSignsOff(t *testing.T) {
 func TestAttach(t *testing.T) {
 	words := []Word{{Text: " \""}, {Text: " Hello"}, {Text: ","}, {Text: " you"}, {Text: "!"}, {Text: "\""}}
 	for i := range words {
-		words[i].tokens = []token.ID{token.ID(i)}
+		words[i].Tokens = []token.ID{token.ID(i)}
 	}
 	attach(words)
 	var got []string

@@ -73,9 +73,9 @@ func (m *Model) Measure(ctx context.Context, o MeasureOptions) (Timing, error) {
 	t.Encode = time.Since(start) / time.Duration(o.Windows)
 
 	language := ""
-	for _, l := range languages {
-		if _, ok := m.special.languages[l.code]; ok {
-			language = l.code
+	for _, code := range languages {
+		if _, ok := m.special.languages[code]; ok {
+			language = code
 			break
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"quern/engine/asr/audio"
+	"quern/engine/asr/heard"
 	"quern/engine/graph"
 	"quern/engine/token"
 	"quern/formats"
@@ -96,9 +97,6 @@ func Open(ctx context.Context, path string, backend graph.Backend, o OpenOptions
 	return m, nil
 }
 
-// MaxCandidates is how many beams or tries a window may have.
-const MaxCandidates = 10
-
 // New makes a Model of a set, which it closes with itself. Errors wrap ErrFormat
 // or ErrUnsupported, or are those of token and graph.
 func New(ctx context.Context, set *weights.Set, backend graph.Backend, o OpenOptions) (*Model, error) {
@@ -162,7 +160,7 @@ func (m *Model) reserve(newCache func(graph.CacheSpec) (graph.Cache, error), o O
 		o.Cache = quant.F16
 	}
 	// Room for one window with the most candidates, and for others with few.
-	m.most = max(m.reserved(MaxCandidates), o.Windows*m.reserved(defaultCandidates))
+	m.most = max(m.reserved(heard.MaxCandidates), o.Windows*m.reserved(defaultCandidates))
 	m.cache, err = newCache(graph.CacheSpec{
 		Layers: graph.Alike(m.config.decoder.layers, m.config.decoder.heads, m.config.decoder.headDim()),
 		Blocks: m.most, BlockSize: blockSize, Type: o.Cache,

@@ -66,7 +66,7 @@ func (m *Model) collapse(s *Segment) {
 		at := 0
 		words = slices.DeleteFunc(slices.Clone(words), func(w Word) bool {
 			gone := at >= from && at < to
-			at += len(w.tokens)
+			at += len(w.Tokens)
 			return gone
 		})
 	}

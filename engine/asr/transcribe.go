@@ -28,7 +28,7 @@ func (m *Model) Transcribe(ctx context.Context, src audio.Source, o Options) ite
 	return func(yield func(Segment, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		o, err := o.resolved(m)
+		o, err := m.resolved(o)
 		if err != nil {
 			yield(Segment{}, err)
 			return
@@ -37,8 +37,8 @@ func (m *Model) Transcribe(ctx context.Context, src audio.Source, o Options) ite
 		t := &transcriber{m: m, o: &o}
 		count := &audio.Counter{Source: src}
 		t.read = audio.NewReader(count)
-		if o.on(GuardVAD) || o.Chunked {
-			if !o.on(GuardVAD) {
+		if o.On(GuardVAD) || o.Chunked {
+			if !o.On(GuardVAD) {
 				o.Detector = vad.Everything{}
 			}
 			t.gate = vad.NewGate(t.read, o.Detector, o.Speech)
@@ -159,7 +159,7 @@ func (c *clip) next(ctx context.Context) ([]Segment, error) {
 	if n -= c.seek; n < leastFrames {
 		return nil, io.EOF
 	}
-	options := o.decoding(nil)
+	options := decodingOf(o, nil)
 	w, err := c.encode(ctx, c.seek, n, options.candidates())
 	if err != nil {
 		return nil, err
@@ -187,12 +187,12 @@ func (c *clip) next(ctx context.Context) ([]Segment, error) {
 		}
 		v.settle(o)
 	}
-	options = o.decoding(c.before())
+	options = decodingOf(o, c.before())
 	options.seed = mix(c.seed, uint64(c.seek))
 	if c.first && o.Prefix != "" {
 		options.prefix = m.encodeText(o.Prefix)
 	}
-	if o.on(GuardLength) {
+	if o.On(GuardLength) {
 		most := tokensAtLeast + n*tokensPerSecond/audio.FrameRate
 		if options.limit == 0 || most < options.limit {
 			options.limit = most
@@ -227,7 +227,7 @@ func (c *clip) next(ctx context.Context) ([]Segment, error) {
 		c.seek, c.slow = seek+n, 0
 	}
 	c.seek = max(c.seek, seek+1)
-	if o.on(GuardLength) {
+	if o.On(GuardLength) {
 		clamp(list, float64(seek+n)/audio.FrameRate)
 	}
 	list = c.guard(list)
@@ -239,7 +239,7 @@ func (c *clip) next(ctx context.Context) ([]Segment, error) {
 			s.Logprobs = nil
 		}
 	}
-	if o.NoContext || o.on(GuardReset) && d.temperature > 0.5 {
+	if o.NoContext || o.On(GuardReset) && d.temperature > 0.5 {
 		c.said, c.initial = nil, nil
 	}
 	if most := m.config.decoder.places; len(c.said) > 4*most { // only the latest are looked at
@@ -280,16 +280,16 @@ func (c *clip) decode(ctx context.Context, w *window, options *decodeOptions) (d
 			return nil, false, err
 		}
 		unlikely := d.avgLogprob < o.MinLogprob
-		again := o.on(GuardRatio) && d.ratio > o.MaxRatio || o.on(GuardLogprob) && unlikely
+		again := o.On(GuardRatio) && d.ratio > o.MaxRatio || o.On(GuardLogprob) && unlikely
 		// Silence does not get better by trying again.
-		if o.on(GuardSilence) && d.noSpeech > o.MaxNoSpeech && unlikely {
+		if o.On(GuardSilence) && d.noSpeech > o.MaxNoSpeech && unlikely {
 			again = false
 		}
 		if !again {
 			break
 		}
 	}
-	silent = o.on(GuardSilence) && d.noSpeech > o.MaxNoSpeech && !(o.on(GuardLogprob) && d.avgLogprob > o.MinLogprob)
+	silent = o.On(GuardSilence) && d.noSpeech > o.MaxNoSpeech && !(o.On(GuardLogprob) && d.avgLogprob > o.MinLogprob)
 	return d, silent, nil
 }
 
@@ -309,7 +309,7 @@ func (m *Model) segments(d *decoding, seek, n int) (list []Segment, advance int,
 		}
 		for i, id := range s.Tokens {
 			if id < m.special.eot {
-				s.Logprobs = append(s.Logprobs, TokenLogprob{id, m.vocab.bytes(id), d.logprobs[from+i]})
+				s.Logprobs = append(s.Logprobs, TokenLogprob{ID: id, Bytes: m.vocab.bytes(id), Logprob: d.logprobs[from+i]})
 			}
 		}
 		list = append(list, s)

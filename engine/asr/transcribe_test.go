@@ -100,7 +100,7 @@ func TestWordsGolden(t *testing.T) {
 	}
 	for i, x := range words {
 		want := g.Words[i]
-		if x.Text != want.Word || !slices.Equal(x.tokens, want.Tokens) || !near(x.Start, want.Start, 1e-9) || !near(x.End, want.End, 1e-9) ||
+		if x.Text != want.Word || !slices.Equal(x.Tokens, want.Tokens) || !near(x.Start, want.Start, 1e-9) || !near(x.End, want.End, 1e-9) ||
 			!near(x.Probability/want.Probability, 1, 1e-4) {
 			t.Errorf("%+v, want %+v", x, want)
 		}

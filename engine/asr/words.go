@@ -124,11 +124,11 @@ func (w *window) align(ctx context.Context, text []token.ID, language string, tr
 	var words []Word
 	at := 0
 	for _, p := range parts[:len(parts)-1] {
-		p.Start, p.End = times[at], times[at+len(p.tokens)]
-		for i := range p.tokens {
-			p.Probability += odds[len(start)+at+i] / float64(len(p.tokens))
+		p.Start, p.End = times[at], times[at+len(p.Tokens)]
+		for i := range p.Tokens {
+			p.Probability += odds[len(start)+at+i] / float64(len(p.Tokens))
 		}
-		at += len(p.tokens)
+		at += len(p.Tokens)
 		words = append(words, p)
 	}
 	return words, nil
@@ -147,7 +147,7 @@ func (m *Model) words(tokens []token.ID, language string) []Word {
 		text := m.spell(now, all)
 		// A broken character is whole only when the whole text has it too.
 		if i := strings.IndexRune(text, utf8.RuneError); i < 0 || strings.HasPrefix(full[min(len(full), offset+i):], "\ufffd") {
-			units = append(units, Word{Text: text, tokens: now})
+			units = append(units, Word{Text: text, Tokens: now})
 			now = nil
 			offset += len(text)
 		}
@@ -157,13 +157,13 @@ func (m *Model) words(tokens []token.ID, language string) []Word {
 	}
 	var list []Word
 	for _, u := range units {
-		if len(list) == 0 || u.tokens[0] >= m.special.eot || strings.HasPrefix(u.Text, " ") || strings.Contains(punctuation, strings.TrimSpace(u.Text)) {
+		if len(list) == 0 || u.Tokens[0] >= m.special.eot || strings.HasPrefix(u.Text, " ") || strings.Contains(punctuation, strings.TrimSpace(u.Text)) {
 			list = append(list, u)
 			continue
 		}
 		w := &list[len(list)-1]
 		w.Text += u.Text
-		w.tokens = append(w.tokens, u.tokens...)
+		w.Tokens = append(w.Tokens, u.Tokens...)
 	}
 	return list
 }
@@ -183,8 +183,8 @@ func attach(words []Word) {
 	for i, j := len(words)-2, len(words)-1; i >= 0; i-- {
 		p, f := &words[i], &words[j]
 		if strings.HasPrefix(p.Text, " ") && strings.Contains(opening, strings.TrimSpace(p.Text)) {
-			f.Text, f.tokens = p.Text+f.Text, slices.Concat(p.tokens, f.tokens)
-			p.Text, p.tokens = "", nil
+			f.Text, f.Tokens = p.Text+f.Text, slices.Concat(p.Tokens, f.Tokens)
+			p.Text, p.Tokens = "", nil
 		} else {
 			j = i
 		}
@@ -192,8 +192,8 @@ func attach(words []Word) {
 	for i, j := 0, 1; j < len(words); j++ {
 		p, f := &words[i], &words[j]
 		if !strings.HasSuffix(p.Text, " ") && strings.Contains(closing, f.Text) {
-			p.Text, p.tokens = p.Text+f.Text, slices.Concat(p.tokens, f.tokens)
-			f.Text, f.tokens = "", nil
+			p.Text, p.Tokens = p.Text+f.Text, slices.Concat(p.Tokens, f.Tokens)
+			f.Text, f.Tokens = "", nil
 		} else {
 			i = j
 		}
@@ -251,7 +251,7 @@ func (c *clip) share(list []Segment, words []Word, offset float64) {
 		}
 		for saved := 0; at < len(words) && saved < count; at++ {
 			x := words[at]
-			saved += len(x.tokens)
+			saved += len(x.Tokens)
 			if x.Text != "" {
 				x.Start, x.End = round2(offset+x.Start), round2(offset+x.End)
 				s.Words = append(s.Words, x)
@@ -322,3 +322,6 @@ func lastEnd(list []Segment) float64 {
 	}
 	return -1
 }
+
+// byCharacter are the languages that put no spaces between words.
+var byCharacter = map[string]bool{"zh": true, "ja": true, "th": true, "lo": true, "my": true, "yue": true}

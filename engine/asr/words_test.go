@@ -32,8 +32,8 @@ func TestWordsNeverGoBack(t *testing.T) {
 					w := Word{Text: texts[rng.IntN(len(texts))], Start: at}
 					at += lengths[rng.IntN(len(lengths))]
 					w.End = at
-					w.tokens = slices.Repeat([]token.ID{1}, 1+rng.IntN(3))
-					s.Tokens = append(s.Tokens, w.tokens...)
+					w.Tokens = slices.Repeat([]token.ID{1}, 1+rng.IntN(3))
+					s.Tokens = append(s.Tokens, w.Tokens...)
 					words = append(words, w)
 				}
 				s.End = max(s.Start+0.02, offset+stamp(at+rng.NormFloat64()))

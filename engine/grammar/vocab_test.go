@@ -49,7 +49,7 @@ func TestRealVocabularies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !fixtures.Whole {
-		files = files[:min(3, len(files))]
+		files = files[:min(2, len(files))]
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 // Every way a server can misbehave ends in the right bytes, or in an error and
 // no file.
 func TestMisbehaviour(t *testing.T) {
+	t.Parallel() // it waits
 	const name = "m-Q4_K_M.gguf"
 	data := noise(big, 7)
 	// first lets only the first n calls through to f.

@@ -256,6 +256,7 @@ func TestLock(t *testing.T) {
 // A pull waits for another of the same repository and tells how far that one is. It
 // can be given up, and finds done what the other did.
 func TestWaiting(t *testing.T) {
+	t.Parallel() // it waits
 	data := noise(big, 1)
 	h := newFakeHub(t, map[string][]byte{"m.gguf": data})
 	seen := make(chan Progress, 1)
@@ -350,6 +351,7 @@ func TestRefusedProxy(t *testing.T) {
 
 // Pulls of one model at once: one works, the others find it done.
 func TestTogether(t *testing.T) {
+	t.Parallel() // it waits
 	h := newFakeHub(t, map[string][]byte{"m.gguf": noise(big, 1)})
 	c, s := h.client(t, nil)
 	var wg sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 
 	"quern/engine"
-	"quern/engine/asr"
+	"quern/engine/asr/heard"
 	"quern/engine/live"
 )
 
@@ -100,10 +100,10 @@ func (f *fake) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.
 			}
 			s.Text += text
 			if r.Words {
-				s.Words = append(s.Words, asr.Word{Text: text, Start: seconds(from), End: seconds(i), Probability: 1})
+				s.Words = append(s.Words, heard.Word{Text: text, Start: seconds(from), End: seconds(i), Probability: 1})
 			}
 			if r.Logprobs {
-				s.Logprobs = append(s.Logprobs, asr.TokenLogprob{Bytes: []byte(text), Logprob: -1})
+				s.Logprobs = append(s.Logprobs, heard.TokenLogprob{Bytes: []byte(text), Logprob: -1})
 			}
 		}
 		if s.Text != "" {

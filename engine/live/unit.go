@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"quern/engine"
-	"quern/engine/asr"
+	"quern/engine/asr/heard"
 )
 
 // A unit is a word with the space before it, a character of a script without spaces, or a
@@ -15,8 +15,8 @@ type unit struct {
 	text       string
 	folded     string // for comparing: no spaces, capitals or punctuation; "" of punctuation
 	start, end float64
-	word       *asr.Word // that begins in it, or nil
-	logprobs   []asr.TokenLogprob
+	word       *heard.Word // that begins in it, or nil
+	logprobs   []heard.TokenLogprob
 }
 
 // alone are scripts whose characters are units: they have no spaces between words.

@@ -145,7 +145,7 @@ func TestONNXTranscribe(t *testing.T) {
 	for data = data[44:]; len(data) > 1; data = data[2:] { // behind the header
 		samples = append(samples, float32(int16(binary.LittleEndian.Uint16(data)))/32768)
 	}
-	o := engine.TranscribeOptions{Language: "en", Temperatures: []float64{0, 0.4}, MaxTokens: 60}
+	o := engine.TranscribeOptions{Language: "en", Temperatures: []float64{0, 0.4}, MaxTokens: 24}
 	hear := func(model string) (list []engine.Segment) {
 		t.Helper()
 		src := samples

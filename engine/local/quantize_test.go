@@ -224,13 +224,13 @@ func TestQuantizeAtLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish(t, hf, original)
-	for target, typ := range map[string]string{plain: "BF16", quantised: "Q4_K_M"} {
+	for target, typ := range map[string]string{plain: "BF16", quantised: "Q5_0"} {
 		if err := quantize.File(t.Context(), quantize.Options{Source: hf, Target: target, Type: typ}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var last, steps float64
-	e := open(t, engine.Options{Defaulted: engine.ModelOptions{Quantize: "q4_k_m"}, Models: []engine.ModelOptions{{Name: "file", Path: quantised}, {Name: "hf", Path: hf}, {Name: "16", Path: plain}},
+	e := open(t, engine.Options{Defaulted: engine.ModelOptions{Quantize: "q5_0"}, Models: []engine.ModelOptions{{Name: "file", Path: quantised}, {Name: "hf", Path: hf}, {Name: "16", Path: plain}},
 		Progress: func(model string, done float64) {
 			if model == "hf" {
 				last = done
@@ -239,7 +239,7 @@ func TestQuantizeAtLoad(t *testing.T) {
 		}})
 	bytes := map[string]int64{}
 	for _, m := range texts(e) {
-		if m.Quantization != "Q4_K_M" {
+		if m.Quantization != "Q5_0" {
 			t.Errorf("%s is %s", m.ID, m.Quantization)
 		}
 		bytes[m.ID] = m.SizeBytes
@@ -273,7 +273,7 @@ func TestQuantizeAtLoad(t *testing.T) {
 		}
 	}
 	// Asked of one model by name, what cannot be done is an error.
-	if _, err := New(engine.Options{Models: []engine.ModelOptions{{Path: quantised, Quantize: "q8_0"}}}); err == nil || !strings.Contains(err.Error(), "are Q4_K_M already") {
+	if _, err := New(engine.Options{Models: []engine.ModelOptions{{Path: quantised, Quantize: "q8_0"}}}); err == nil || !strings.Contains(err.Error(), "are Q5_0 already") {
 		t.Errorf("a quantised model to be quantised: %v", err)
 	}
 }

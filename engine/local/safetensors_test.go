@@ -247,8 +247,8 @@ func TestEightBits(t *testing.T) {
 	}
 	dir := t.TempDir()
 	publishAs(t, dir, original, map[string]any{"quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic", "weight_block_size": []int{128, 128}})
-	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "eight", Path: dir}, {Name: "four", Path: dir, Quantize: "q4_k_m"}}})
-	for id, quantization := range map[string]string{"eight": "BF16", "four": "Q4_K_M"} {
+	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "eight", Path: dir}, {Name: "quantised", Path: dir, Quantize: "q8_0"}}})
+	for id, quantization := range map[string]string{"eight": "BF16", "quantised": "Q8_0"} {
 		for prompt, want := range map[string]string{"What is the capital of France?": "Paris", "What is 2 + 2?": "4"} {
 			res, err := gather(t.Context(), e, id, engine.GenerateRequest{Prompt: user(prompt), MaxTokens: 40})
 			if err != nil {

@@ -33,7 +33,7 @@ func adapt(t *testing.T, base *weights.Set, adapters []*weights.Set, tokens [][]
 		fill(t, x)
 		list = append(list, x)
 	}
-	b := graph.NewBuilder(256, 256)
+	b := graph.NewBuilder(96, 96)
 	b.Adapt(model.Changes(list))
 	v := m.Hidden(b)
 	if !m.Config().Encoder {

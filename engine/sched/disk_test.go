@@ -20,11 +20,11 @@ import (
 // TestRandomOnDisk: as TestRandom, with a disk on which thousands of schedulers before have left
 // blocks and on which there is room for few of them. Each schedule is run twice.
 func TestRandomOnDisk(t *testing.T) {
-	n := uint64(100)
+	n := uint64(50)
 	if fixtures.Whole {
 		n = 300
 	}
-	store := disk.Open(disk.Options{Dir: "cache", Size: 2000 << 12, Patience: time.Hour, FS: disktest.New(".")})
+	store := disk.Open(disk.Options{Dir: "cache", Size: 1000 << 12, Patience: time.Hour, FS: disktest.New(".")})
 	defer store.Close()
 	var sum tally
 	for seed := range n {

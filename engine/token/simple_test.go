@@ -40,7 +40,10 @@ func TestEncodeSimple(t *testing.T) {
 		s := base
 		s.Pre, s.IgnoreMerges = pre, i%2 == 0
 		v := newVocab(t, s)
-		for _, text := range texts {
+		for k, text := range texts {
+			if !fixtures.Whole && (i+k)%3 != 0 {
+				continue
+			}
 			want := token.SimpleEncode(v, text)
 			for range 2 {
 				if got := v.Encode(nil, text, false); !slices.Equal(got, want) {

@@ -23,16 +23,16 @@ func CannotTell(model string) error {
 	return engine.Errorf(engine.CodeUnsupportedParam, "diarize", "model %q cannot tell who speaks: set diarize (segmentation and embedding) for it, or leave speakers out", model)
 }
 
-// heard is a source that a listener for speakers hears too. What it computes takes place
+// tapped is a source that a listener for speakers hears too. What it computes takes place
 // while the recogniser reads, so neither gets ahead of the other and nothing is kept twice.
-type heard struct {
+type tapped struct {
 	audio.Source
 	hear func(x []float32) error
 	end  bool
 }
 
 // Read implements audio.Source.
-func (h *heard) Read(dst []float32) (int, error) {
+func (h *tapped) Read(dst []float32) (int, error) {
 	n, err := h.Source.Read(dst)
 	if n > 0 && n <= len(dst) {
 		audio.Clean(dst[:n])
@@ -45,7 +45,7 @@ func (h *heard) Read(dst []float32) (int, error) {
 }
 
 // rest hears what the recogniser has left unread.
-func (h *heard) rest(ctx context.Context) error {
+func (h *tapped) rest(ctx context.Context) error {
 	read := audio.NewReader(h)
 	for x := make([]float32, audio.Block); !h.end; {
 		if _, err := read(ctx, x); err != nil && err != io.EOF {

@@ -13,6 +13,7 @@ import (
 	"quern/engine/asr/audio"
 	"quern/engine/asr/conformer"
 	"quern/engine/asr/diarize"
+	"quern/engine/asr/heard"
 	"quern/engine/asr/vad"
 	"quern/engine/budget"
 )
@@ -76,7 +77,7 @@ func (m *Model) Stats() engine.ModelStats {
 }
 
 // Languages returns the codes of the languages that recognisers know.
-func Languages() []string { return asr.Languages() }
+func Languages() []string { return heard.Languages() }
 
 // A Conformer is what the files of a Parakeet or Canary tell.
 type Conformer = conformer.Info
@@ -117,14 +118,14 @@ func (m *Model) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter
 			o.Detector = m.aids.Detector
 		}
 		var listener *diarize.Listener
-		var who *heard
+		var who *tapped
 		if r.Diarize != nil {
 			if m.aids.Speakers == nil {
 				yield(engine.Segment{}, CannotTell(m.id))
 				return
 			}
 			listener = m.aids.Speakers.Listen(r.Diarize.SpeakerOptions)
-			who = &heard{Source: r.Source, hear: func(x []float32) error { return listener.Hear(ctx, x) }}
+			who = &tapped{Source: r.Source, hear: func(x []float32) error { return listener.Hear(ctx, x) }}
 			r.Source = who
 			o.Words, o.Pauses = o.Words || m.model.TimesWords(), !m.model.TimesWords()
 		}

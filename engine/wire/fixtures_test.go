@@ -297,7 +297,7 @@ func (c *wireCase) tokens() []token {
 // byte by byte, in the peer's pieces, with its special tokens as symbols, and
 // if it is short cut at every two bytes.
 func TestFixtures(t *testing.T) {
-	pairs := 40
+	pairs := 24
 	if fixtures.Whole {
 		pairs = 80
 	}

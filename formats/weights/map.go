@@ -62,4 +62,21 @@ func Open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
+// openRegular opens a file that can be mapped.
+func openRegular(path string) (*os.File, fs.FileInfo, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = &fs.PathError{Op: "map", Path: path, Err: errNotRegular}
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, st, nil
+}
+
 var errNotRegular = errors.New("not a regular file")

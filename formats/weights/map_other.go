@@ -38,18 +38,11 @@ var inMemory struct {
 
 // MapFile reads a regular file into memory: this system maps no files.
 func MapFile(path string) (*Mapping, error) {
-	f, err := Open(path)
+	f, st, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "map", Path: path, Err: errNotRegular}
-	}
 	size := st.Size()
 	if most := mostRead(); size > most {
 		return nil, &fs.PathError{Op: "map", Path: path, Err: fmt.Errorf("%w: %d MiB do not fit in memory, where %d MiB do; take a smaller model, or the same with fewer bits a weight (Q4_K_M takes half of Q8_0)", ErrUnsupported, size>>20, most>>20)}

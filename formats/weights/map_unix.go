@@ -11,18 +11,11 @@ import (
 
 // MapFile maps a regular file.
 func MapFile(path string) (*Mapping, error) {
-	f, err := Open(path)
+	f, st, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // the mapping keeps the file alive
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "map", Path: path, Err: errNotRegular}
-	}
 	size := st.Size()
 	if size == 0 {
 		return &Mapping{}, nil // mmap refuses a length of zero

@@ -13,7 +13,7 @@ import (
 // are; those that have a result end by it.
 func (s *store) consume(ctx context.Context) (err error) {
 	config := jetstream.ConsumerConfig{
-		Durable: queueConsumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
+		Durable: queueConsumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.ackWait,
 		MaxDeliver:    -1, // workers count, and end what was delivered too often
 		MaxAckPending: inFlight,
 	}

@@ -57,28 +57,38 @@ func get[T any](ctx context.Context, s *store, key string, r *T) (uint64, error)
 func list[T any](ctx context.Context, s *store, keys string) (out []T, err error) {
 	err = call(ctx, func(ctx context.Context) error {
 		out = nil
-		w, err := s.records.Watch(ctx, keys, jetstream.IgnoreDeletes())
-		if err != nil {
-			return err
-		}
-		defer w.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case e, ok := <-w.Updates():
-				if !ok || e == nil {
-					return nil
-				}
-				var r T
-				if err := json.Unmarshal(e.Value(), &r); err != nil {
-					return err
-				}
+		return entries(ctx, s.records, keys, func(e jetstream.KeyValueEntry) error {
+			var r T
+			err := json.Unmarshal(e.Value(), &r)
+			if err == nil {
 				out = append(out, r)
 			}
-		}
+			return err
+		})
 	})
 	return out, err
+}
+
+// entries calls f with all entries that there are now of the keys that match, until f fails.
+func entries(ctx context.Context, kv jetstream.KeyValue, keys string, f func(jetstream.KeyValueEntry) error) error {
+	w, err := kv.Watch(ctx, keys, jetstream.IgnoreDeletes())
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e, ok := <-w.Updates():
+			if !ok || e == nil {
+				return nil
+			}
+			if err := f(e); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // create makes a record that must not be there.

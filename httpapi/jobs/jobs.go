@@ -57,6 +57,8 @@ type Options struct {
 	Now func() time.Time // nil is time.Now
 
 	Free func(dir string) int64 // what the disk has left, -1 where that is not known; nil is diskspace.Free
+
+	ackWait time.Duration // for tests; 0 is the constant
 }
 
 // What Options that are zero stand for.
@@ -106,6 +108,9 @@ func New(o Options) (*Jobs, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.ackWait == 0 {
+		o.ackWait = ackWait
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -266,8 +266,10 @@ func TestBadFile(t *testing.T) {
 // TestRestart: the server ends in the middle of a batch, and a line is still being computed.
 // The next one goes on, also when the queue was lost.
 func TestRestart(t *testing.T) {
+	t.Parallel() // it waits
 	for _, lose := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lost queue %v", lose), func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			reach := make(chan struct{}, 100)
 			c := &clerk{by: func(ctx context.Context, l batch.Line) batch.Answer {
@@ -278,7 +280,7 @@ func TestRestart(t *testing.T) {
 				}
 				return ok(l)
 			}}
-			j, stop := openJobs(t, Options{Dir: dir, Workers: 2}, c.run)
+			j, stop := openJobs(t, Options{Dir: dir, Workers: 2, ackWait: 2 * time.Second}, c.run)
 			b := begin(t, j, "", put(t, j, "", input(20)).ID)
 			<-reach
 			<-reach
@@ -290,7 +292,7 @@ func TestRestart(t *testing.T) {
 			stop()
 
 			c2 := &clerk{}
-			j, _ = openJobs(t, Options{Dir: dir, Workers: 2}, c2.run)
+			j, _ = openJobs(t, Options{Dir: dir, Workers: 2, ackWait: 2 * time.Second}, c2.run)
 			b = reached(t, j, "", b.ID, batch.Completed)
 			var want []string
 			for i := range 20 {
@@ -310,6 +312,7 @@ func TestRestart(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel() // it waits
 	reach := make(chan struct{}, 100)
 	c := &clerk{by: func(ctx context.Context, l batch.Line) batch.Answer {
 		if l.CustomID != "c1" {
@@ -365,6 +368,7 @@ func TestExpired(t *testing.T) {
 
 // TestRetry: what was not decided is asked again, and the rest is not.
 func TestRetry(t *testing.T) {
+	t.Parallel() // it waits
 	c := &clerk{}
 	c.by = func(_ context.Context, l batch.Line) batch.Answer {
 		if c.times(l.CustomID) < 3 {

@@ -36,6 +36,7 @@ type store struct {
 	passing   []*passing
 	contents  contents
 	room      room // of the embedded one
+	ackWait   time.Duration
 }
 
 // Names in the cluster, which may be others' too.
@@ -66,7 +67,7 @@ const (
 
 // open opens the store that o names.
 func open(ctx context.Context, o *Options) (_ *store, err error) {
-	s := &store{}
+	s := &store{ackWait: o.ackWait}
 	defer func() {
 		if err != nil {
 			s.close()

@@ -336,6 +336,7 @@ func TestOrphans(t *testing.T) {
 
 // TestLocked: two processes do not share a folder.
 func TestLocked(t *testing.T) {
+	t.Parallel() // it waits
 	dir := t.TempDir()
 	j, stop := openJobs(t, Options{Dir: dir}, (&clerk{}).run)
 	put(t, j, "", input(1))

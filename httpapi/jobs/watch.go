@@ -69,22 +69,10 @@ func (j *Jobs) watch(ctx context.Context, s *store) {
 func (s *store) activeIDs(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	err := call(ctx, func(ctx context.Context) error {
-		w, err := s.active.WatchAll(ctx, jetstream.IgnoreDeletes())
-		if err != nil {
-			return err
-		}
-		defer w.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case e, ok := <-w.Updates():
-				if !ok || e == nil {
-					return nil
-				}
-				ids[e.Key()] = string(e.Value())
-			}
-		}
+		return entries(ctx, s.active, ">", func(e jetstream.KeyValueEntry) error {
+			ids[e.Key()] = string(e.Value())
+			return nil
+		})
 	})
 	return ids, err
 }

@@ -147,7 +147,7 @@ func (w *worker) attempt(ctx context.Context, m jetstream.Msg, t *ticket, r *bat
 	beating := make(chan struct{})
 	go func() {
 		defer close(beating)
-		for sleep(ctx, ackWait/3) {
+		for sleep(ctx, w.s.ackWait/3) {
 			m.InProgress()
 			var now batchRecord
 			if _, err := get(ctx, w.s, t.Key, &now); errors.Is(err, batch.ErrNotFound) || err == nil && now.Status != batch.InProgress && now.Status != batch.Validating {

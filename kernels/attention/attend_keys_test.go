@@ -1,7 +1,6 @@
 package attention
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -63,7 +62,7 @@ func TestArranged(t *testing.T) {
 								kv.Attend(dst[i], q, 1, head, table, reach.first, reach.end, AttendOptions{Scale: 1 / float32(math.Sqrt(float64(dim)))}, NewScratch(kv, group))
 							}
 							for i, f := range dst[1] {
-								kerneltest.Within(t, fmt.Sprintf("%v block %d dim %d %v [%d]", typ, size, dim, reach, i), f, float64(dst[0][i]), bound)
+								kerneltest.Within(t, f, float64(dst[0][i]), bound, "%v block %d dim %d %v [%d]", typ, size, dim, reach, i)
 							}
 						}
 					}
@@ -88,10 +87,10 @@ func TestExpTop(t *testing.T) {
 			got, sum := expTop(y, top), 0.0
 			for i, f := range y {
 				want := math.Exp(float64(x[i] - top))
-				kerneltest.Within(t, fmt.Sprintf("exp(%g)", x[i]-top), f, want, want*2*0x1p-23)
+				kerneltest.Within(t, f, want, want*2*0x1p-23, "exp(%g)", x[i]-top)
 				sum += float64(f)
 			}
-			kerneltest.Within(t, fmt.Sprintf("sum of %d", n), got, sum, sum*float64(n)*0x1p-24)
+			kerneltest.Within(t, got, sum, sum*float64(n)*0x1p-24, "sum of %d", n)
 			for i := range x {
 				x[i] = float32(math.Inf(-1))
 			}
@@ -159,7 +158,7 @@ func TestScores(t *testing.T) {
 						v := float64(q[d]) * float64(keys[i*dim+d])
 						want, mass = want+v, mass+math.Abs(v)
 					}
-					kerneltest.Within(t, fmt.Sprintf("%v by dimension %v, %d tokens [%d]", tt.typ, tt.byDim, n, i), f, want, mass*tt.bound)
+					kerneltest.Within(t, f, want, mass*tt.bound, "%v by dimension %v, %d tokens [%d]", tt.typ, tt.byDim, n, i)
 				}
 			}
 		}

@@ -1,7 +1,6 @@
 package attention
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -49,7 +48,7 @@ func TestSumValues(t *testing.T) {
 									v := float64(p[b*stride+i]) * float64(values[i][d])
 									want, mass = want+v, mass+math.Abs(v)
 								}
-								kerneltest.Within(t, fmt.Sprintf("%v dim %d, %d tokens, row %d [%d]", typ, dim, tokens, b, d), f, want, mass*float64(tokens+1)*0x1p-24+1e-12)
+								kerneltest.Within(t, f, want, mass*float64(tokens+1)*0x1p-24+1e-12, "%v dim %d, %d tokens, row %d [%d]", typ, dim, tokens, b, d)
 							}
 						}
 						for _, f := range dst[rows*dim:] {

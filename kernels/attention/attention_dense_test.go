@@ -1,7 +1,6 @@
 package attention
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -31,7 +30,7 @@ func TestDenseAttention(t *testing.T) {
 						}
 						want := slowAttend(q[row*(width+2)+h*tt.dim:][:tt.dim], ks, vs, 0.3)
 						for d, f := range want {
-							kerneltest.Within(t, fmt.Sprintf("%+v row %d head %d [%d]", tt, row, h, d), dst[row*(width+3)+h*tt.dim+d], f, 1e-5)
+							kerneltest.Within(t, dst[row*(width+3)+h*tt.dim+d], f, 1e-5, "%+v row %d head %d [%d]", tt, row, h, d)
 						}
 					}
 					for _, f := range dst[row*(width+3)+width:][:3] {

@@ -1,7 +1,6 @@
 package attention
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -80,7 +79,7 @@ func TestAttend(t *testing.T) {
 						}
 						want := slowAttend(q[g*tt.dim:(g+1)*tt.dim], hk, hv, 0.3)
 						for d := range want {
-							kerneltest.Within(t, fmt.Sprintf("%v n=%d head %d.%d [%d]", tt.typ, n, head, g, d), dst[g*tt.dim+d], want[d], tt.bound)
+							kerneltest.Within(t, dst[g*tt.dim+d], want[d], tt.bound, "%v n=%d head %d.%d [%d]", tt.typ, n, head, g, d)
 						}
 					}
 				}
@@ -174,7 +173,7 @@ func TestAttendOptions(t *testing.T) {
 							for i := range p {
 								want += p[i] / sum * float64(vs[first+i][d])
 							}
-							kerneltest.Within(t, fmt.Sprintf("first %d cap %g sinks %v [%d]", first, cap, sinks, d), dst[g*dim+d], want, 1e-5)
+							kerneltest.Within(t, dst[g*dim+d], want, 1e-5, "first %d cap %g sinks %v [%d]", first, cap, sinks, d)
 						}
 					}
 				}

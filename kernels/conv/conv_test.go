@@ -63,11 +63,11 @@ func TestConv(t *testing.T) {
 			dst := kerneltest.Guarded(1, count*tt.out)
 			c.Run(p, dst, x, tt.rows, false)
 			for i, v := range want {
-				kerneltest.Within(t, fmt.Sprintf("%+v [%d]", tt, i), dst[i], v, 1e-5*math.Sqrt(float64(tt.in*tt.taps))*8)
+				kerneltest.Within(t, dst[i], v, 1e-5*math.Sqrt(float64(tt.in*tt.taps))*8, "%+v [%d]", tt, i)
 			}
 			c.Run(p, dst, x, tt.rows, true)
 			for i, v := range want {
-				kerneltest.Within(t, fmt.Sprintf("%+v added [%d]", tt, i), dst[i], 2*v, 1e-5*math.Sqrt(float64(tt.in*tt.taps))*16)
+				kerneltest.Within(t, dst[i], 2*v, 1e-5*math.Sqrt(float64(tt.in*tt.taps))*16, "%+v added [%d]", tt, i)
 			}
 		}
 	})
@@ -109,7 +109,7 @@ func TestConvTranspose(t *testing.T) {
 			dst := kerneltest.Guarded(1, count*tt.out)
 			c.Run(p, dst, x, tt.rows)
 			for i, v := range want {
-				kerneltest.Within(t, fmt.Sprintf("%+v [%d]", tt, i), dst[i], v, 1e-4)
+				kerneltest.Within(t, dst[i], v, 1e-4, "%+v [%d]", tt, i)
 			}
 		}
 	})

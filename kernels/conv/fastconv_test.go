@@ -15,58 +15,60 @@ import (
 // TestFastConv holds fast convolutions against sums in float64, and their error
 // against its bound.
 func TestFastConv(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		r := rand.New(rand.NewPCG(5, 7))
-		fast := &FastConv{}
-		for _, workers := range []int{1, 2} {
-			p := threads.NewPool(workers)
-			defer p.Close()
-			for _, tt := range []struct {
-				out, taps, in, rows int
-				o                   ConvOptions
-			}{
-				{64, 3, 64, 1, ConvOptions{Left: 1, Right: 1}},
-				{64, 3, 64, 50, ConvOptions{}},
-				{80, 7, 64, 203, ConvOptions{Left: 3, Right: 3}},
-				{64, 7, 96, 97, ConvOptions{Left: 9, Right: 9, Dilation: 3}},
-				{64, 11, 64, 3, ConvOptions{Left: 25, Right: 25, Dilation: 5}},
-				{64, 11, 64, 1001, ConvOptions{Left: 25, Right: 25, Dilation: 5}},
-				{64, 8, 64, 30, ConvOptions{Left: 12, Right: 1}},
-				{64, 4, 64, 2, ConvOptions{}},                                  // shorter than the filter
-				{64, 5, 64, 9, ConvOptions{Left: 40, Right: 40, Dilation: 20}}, // fewer rows than they are apart
-				{64, 24, 64, 131, ConvOptions{Left: 12, Right: 11}},
-				{64, 9, 80, 2500, ConvOptions{Left: 4, Right: 4}}, // several chunks a worker
-				{128, 5, 256, 40, ConvOptions{Left: 2, Right: 2}},
-			} {
-				w, x, bias := kerneltest.Floats(r, tt.out*tt.taps*tt.in), kerneltest.Floats(r, tt.rows*tt.in), kerneltest.Floats(r, tt.out)
-				tt.o.Bias, tt.o.Fast = bias, fast
-				if tt.rows == 50 {
-					tt.o.Bias = nil
-					clear(bias)
-				}
-				c := NewConv(w, tt.out, tt.taps, tt.in, tt.o)
-				if c.fast == nil {
-					t.Fatalf("%+v has no fast form", tt)
-				}
-				count := c.Rows(tt.rows)
-				want := slowConv(w, x, bias, tt.out, tt.taps, tt.in, tt.rows, count, tt.o)
-				dst := kerneltest.Guarded(1, count*tt.out)
-				c.Run(p, dst, x, tt.rows, false)
-				name := fmt.Sprintf("%d×%d×%d, %d rows, dilation %d", tt.out, tt.taps, tt.in, tt.rows, max(1, tt.o.Dilation))
-				closeBy(t, name, dst, want)
-				again := slices.Clone(dst)
-				c.Run(p, again, x, tt.rows, false)
-				if !slices.Equal(again, dst) {
-					t.Errorf("%s: other results the second time", name)
-				}
-				c.Run(p, dst, x, tt.rows, true)
-				for i := range want {
-					want[i] *= 2
-				}
-				closeBy(t, name+", added", dst, want)
-			}
+	r := rand.New(rand.NewPCG(5, 7))
+	fast := &FastConv{}
+	for _, tt := range []struct {
+		out, taps, in, rows int
+		o                   ConvOptions
+	}{
+		{64, 3, 64, 1, ConvOptions{Left: 1, Right: 1}},
+		{64, 3, 64, 50, ConvOptions{}},
+		{80, 7, 64, 203, ConvOptions{Left: 3, Right: 3}},
+		{64, 7, 96, 97, ConvOptions{Left: 9, Right: 9, Dilation: 3}},
+		{64, 11, 64, 3, ConvOptions{Left: 25, Right: 25, Dilation: 5}},
+		{64, 11, 64, 1001, ConvOptions{Left: 25, Right: 25, Dilation: 5}},
+		{64, 8, 64, 30, ConvOptions{Left: 12, Right: 1}},
+		{64, 4, 64, 2, ConvOptions{}},                                  // shorter than the filter
+		{64, 5, 64, 9, ConvOptions{Left: 40, Right: 40, Dilation: 20}}, // fewer rows than they are apart
+		{64, 24, 64, 131, ConvOptions{Left: 12, Right: 11}},
+		{64, 9, 80, 2500, ConvOptions{Left: 4, Right: 4}}, // several chunks a worker
+		{128, 5, 256, 40, ConvOptions{Left: 2, Right: 2}},
+	} {
+		w, x, bias := kerneltest.Floats(r, tt.out*tt.taps*tt.in), kerneltest.Floats(r, tt.rows*tt.in), kerneltest.Floats(r, tt.out)
+		tt.o.Bias, tt.o.Fast = bias, fast
+		if tt.rows == 50 {
+			tt.o.Bias = nil
+			clear(bias)
 		}
-	})
+		count := NewConv(w, tt.out, tt.taps, tt.in, tt.o).Rows(tt.rows)
+		want := slowConv(w, x, bias, tt.out, tt.taps, tt.in, tt.rows, count, tt.o)
+		twice := make([]float64, len(want))
+		for i, v := range want {
+			twice[i] = 2 * v
+		}
+		t.Run(fmt.Sprintf("%d×%d×%d, %d rows, dilation %d", tt.out, tt.taps, tt.in, tt.rows, max(1, tt.o.Dilation)), func(t *testing.T) {
+			isatest.Each(t, func(t *testing.T) {
+				for _, workers := range []int{1, 2} {
+					p := threads.NewPool(workers)
+					defer p.Close()
+					c := NewConv(w, tt.out, tt.taps, tt.in, tt.o)
+					if c.fast == nil {
+						t.Fatal("it has no fast form")
+					}
+					dst := kerneltest.Guarded(1, count*tt.out)
+					c.Run(p, dst, x, tt.rows, false)
+					closeBy(t, "once", dst, want)
+					again := slices.Clone(dst)
+					c.Run(p, again, x, tt.rows, false)
+					if !slices.Equal(again, dst) {
+						t.Error("other results the second time")
+					}
+					c.Run(p, dst, x, tt.rows, true)
+					closeBy(t, "added", dst, twice)
+				}
+			})
+		})
+	}
 }
 
 // closeBy expects an error of 3e-6 of the size of the results.

@@ -55,8 +55,8 @@ func TestGemm(t *testing.T) {
 								v := float64(x[i*xs+l]) * float64(w[j*k+l])
 								want, mass = want+v, mass+math.Abs(v)
 							}
-							kerneltest.Within(t, fmt.Sprintf("%d×%d×%d [%d][%d]", rows, n, k, i, j), got, want, mass*float64(k+1)*0x1p-24)
-							kerneltest.Within(t, "with add", twice[i*ds+j], 2*want-float64(bias[j]), 2*mass*float64(k+2)*0x1p-24)
+							kerneltest.Within(t, got, want, mass*float64(k+1)*0x1p-24, "%d×%d×%d [%d][%d]", rows, n, k, i, j)
+							kerneltest.Within(t, twice[i*ds+j], 2*want-float64(bias[j]), 2*mass*float64(k+2)*0x1p-24, "with add")
 						}
 					}
 				}

@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -92,7 +91,7 @@ func TestExpertsAdapted(t *testing.T) {
 							ss += v * v
 						}
 						for i := range want {
-							kerneltest.Within(t, fmt.Sprintf("row %d [%d]", row, i), got[i], want[i], math.Sqrt(ss/out)*tt.bound)
+							kerneltest.Within(t, got[i], want[i], math.Sqrt(ss/out)*tt.bound, "row %d [%d]", row, i)
 						}
 						one := make([]float32, out)
 						e.Run(p, one, x[row*in:(row+1)*in], router[row*n:(row+1)*n], 1, []Run{{0, 1, run.Change}})

@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -33,15 +32,6 @@ func stack(r *rand.Rand, t quant.Type, n, out, in int, bias bool) (Stack, []floa
 }
 
 func TestExperts(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) { checkExperts(t, 0) })
-	isatest.Rounding(t, func(t *testing.T) { checkExperts(t, 0x1p-6) })
-}
-
-// checkExperts allows an error of rounding, relative to the rms of the results, besides that of
-// the types.
-func checkExperts(t *testing.T, rounding float64) {
-	p := threads.NewPool(2)
-	defer p.Close()
 	for _, tt := range []struct {
 		name           string
 		gate, up, down quant.Type
@@ -70,91 +60,114 @@ func checkExperts(t *testing.T, rounding float64) {
 		}
 		o.Up, up = stack(r, tt.up, n, ff, in, true)
 		o.Down, down = stack(r, tt.down, n, out, ff, true)
-		e := NewExperts(o, n, most)
 		x, router := kerneltest.Floats(r, most*in), kerneltest.Floats(r, most*n)
 		copy(router, []float32{1, 2, 2, 1, 2}) // equals: the lower goes first
 		for i := range x {
 			x[i] /= 16
 		}
-		whole := make([]float32, most*out)
-		e.Run(p, whole, x, router, most, nil)
-		for row := range most {
-			want := slowExperts(&o, gate, up, down, n, x[row*in:(row+1)*in], router[row*n:(row+1)*n])
-			var ss float64
-			for _, v := range want {
-				ss += v * v
-			}
-			rms := math.Sqrt(ss / out)
-			for i := range want {
-				kerneltest.Within(t, fmt.Sprintf("%s row %d [%d]", tt.name, row, i), whole[row*out+i], want[i], rms*(tt.bound+rounding))
+		var wants [most][]float64
+		for row := range wants {
+			wants[row] = slowExperts(&o, gate, up, down, n, x[row*in:(row+1)*in], router[row*n:(row+1)*n])
+		}
+		check := func(t *testing.T, bound float64) {
+			checkExperts(t, NewExperts(o, n, most), x, router, wants[:], bound)
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			isatest.Each(t, func(t *testing.T) { check(t, tt.bound) })
+			isatest.Rounding(t, func(t *testing.T) { check(t, tt.bound+0x1p-6) })
+		})
+	}
+}
+
+// checkExperts wants a row of results of each row of x and router, within bound times the rms of
+// the row.
+func checkExperts(t *testing.T, e *Experts, x, router []float32, wants [][]float64, bound float64) {
+	p := threads.NewPool(2)
+	defer p.Close()
+	most, out := len(wants), len(wants[0])
+	in, n := len(x)/most, len(router)/most
+	whole := make([]float32, most*out)
+	e.Run(p, whole, x, router, most, nil)
+	for row, want := range wants {
+		var ss float64
+		for _, v := range want {
+			ss += v * v
+		}
+		rms := math.Sqrt(ss / float64(out))
+		for i := range want {
+			kerneltest.Within(t, whole[row*out+i], want[i], rms*bound, "row %d [%d]", row, i)
+		}
+	}
+	// A row's bits do not depend on the others.
+	for at, rows := 0, 1; at < most; at, rows = at+rows, rows+2 {
+		rows = min(rows, most-at)
+		dst := make([]float32, rows*out+1)
+		dst[rows*out] = 7
+		e.Run(p, dst[:rows*out], x[at*in:(at+rows)*in], router[at*n:(at+rows)*n], rows, nil)
+		for i, v := range dst[:rows*out] {
+			if v != whole[at*out+i] {
+				t.Fatalf("rows %d to %d: [%d] = %g, %g with all rows", at, at+rows, i, v, whole[at*out+i])
 			}
 		}
-		// A row's bits do not depend on the others.
-		for at, rows := 0, 1; at < most; at, rows = at+rows, rows+2 {
-			rows = min(rows, most-at)
-			dst := make([]float32, rows*out+1)
-			dst[rows*out] = 7
-			e.Run(p, dst[:rows*out], x[at*in:(at+rows)*in], router[at*n:(at+rows)*n], rows, nil)
-			for i, v := range dst[:rows*out] {
-				if v != whole[at*out+i] {
-					t.Fatalf("%s rows %d to %d: [%d] = %g, %g with all rows", tt.name, at, at+rows, i, v, whole[at*out+i])
-				}
-			}
-			if dst[rows*out] != 7 {
-				t.Fatal("wrote past the result")
-			}
+		if dst[rows*out] != 7 {
+			t.Fatal("wrote past the result")
 		}
-		e.Run(p, nil, nil, nil, 0, nil)
-		if a := testing.AllocsPerRun(2, func() { e.Run(p, whole[:2*out], x[:2*in], router[:2*n], 2, nil) }); a != 0 && runtime.GOOS != "js" { // there a turn of the event loop takes memory
-			t.Errorf("%s: a run allocates %v times", tt.name, a)
-		}
+	}
+	e.Run(p, nil, nil, nil, 0, nil)
+	if a := testing.AllocsPerRun(2, func() { e.Run(p, whole[:2*out], x[:2*in], router[:2*n], 2, nil) }); a != 0 && runtime.GOOS != "js" { // there a turn of the event loop takes memory
+		t.Errorf("a run allocates %v times", a)
 	}
 }
 
 // TestExpertsInterleaved: experts whose rows are interleaved, as far as they are whole sixteens,
 // give the bits of those in the file's order, also where other matrices lie between them.
 func TestExpertsInterleaved(t *testing.T) {
-	isatest.Each(t, func(t *testing.T) {
-		p := threads.NewPool(2)
-		defer p.Close()
-		for typ := range quant.All() {
-			if Interleaves(typ, 16, 256) == 0 || typ.Layout().Encode == nil {
-				continue
-			}
-			const n, in, ff, out, most = 5, 512, 256, 37, 20
-			r := rand.New(rand.NewPCG(6, uint64(typ)))
-			o := ExpertsOptions{Routing: Routing{Used: 2}, Act: vec.SiLUGate}
-			o.Gate, _ = stack(r, typ, n, ff, in, false)
-			o.Up, _ = stack(r, typ, n, ff, in, true)
-			o.Down, _ = stack(r, typ, n, out, ff, true)
-			// Gate and up by turns, as some files have them.
-			size := len(o.Gate.Data) / n
-			var both []byte
-			for x := range n {
-				both = append(append(both, o.Gate.Data[x*size:][:size]...), o.Up.Data[x*size:][:size]...)
-			}
-			o.Gate.Data, o.Gate.Step = both[:len(both)-size], 2*size
-			o.Up.Data, o.Up.Step = both[size:], 2*size
-			plain := NewExperts(o, n, most)
-			for _, s := range []*Stack{&o.Gate, &o.Up, &o.Down} {
-				rows, row := Interleaves(typ, s.Out, s.In), s.rowBytes()
-				s.Interleaved = make([]byte, n*rows*row)
-				for x := range n {
-					dot.Interleave(typ, s.Interleaved[x*rows*row:], s.Data[x*s.step():][:rows*row], rows, s.In)
-				}
-			}
-			mixed := NewExperts(o, n, most)
-			x, router := kerneltest.Floats(r, most*in), kerneltest.Floats(r, most*n)
-			for _, rows := range []int{1, 2, 3, most} {
-				want, got := make([]float32, rows*out), make([]float32, rows*out)
-				plain.Run(p, want, x[:rows*in], router[:rows*n], rows, nil)
-				mixed.Run(p, got, x[:rows*in], router[:rows*n], rows, nil)
-				if !slices.Equal(got, want) {
-					t.Errorf("%v, %d rows: got %v, want %v", typ, rows, got, want)
-				}
-			}
+	for typ := range quant.All() {
+		const n, in, ff, out, most = 5, 512, 256, 37, 20
+		if Interleaves(typ, ff, in) == 0 || typ.Layout().Encode == nil { // nor at a lower level
+			continue
 		}
-	})
+		r := rand.New(rand.NewPCG(6, uint64(typ)))
+		o := ExpertsOptions{Routing: Routing{Used: 2}, Act: vec.SiLUGate}
+		o.Gate, _ = stack(r, typ, n, ff, in, false)
+		o.Up, _ = stack(r, typ, n, ff, in, true)
+		o.Down, _ = stack(r, typ, n, out, ff, true)
+		// Gate and up by turns, as some files have them.
+		size := len(o.Gate.Data) / n
+		var both []byte
+		for x := range n {
+			both = append(append(both, o.Gate.Data[x*size:][:size]...), o.Up.Data[x*size:][:size]...)
+		}
+		o.Gate.Data, o.Gate.Step = both[:len(both)-size], 2*size
+		o.Up.Data, o.Up.Step = both[size:], 2*size
+		x, router := kerneltest.Floats(r, most*in), kerneltest.Floats(r, most*n)
+		t.Run(typ.String(), func(t *testing.T) {
+			isatest.Each(t, func(t *testing.T) {
+				if Interleaves(typ, ff, in) == 0 {
+					return
+				}
+				p := threads.NewPool(2)
+				defer p.Close()
+				m := o
+				for _, s := range []*Stack{&m.Gate, &m.Up, &m.Down} {
+					rows, row := Interleaves(typ, s.Out, s.In), s.rowBytes()
+					s.Interleaved = make([]byte, n*rows*row)
+					for x := range n {
+						dot.Interleave(typ, s.Interleaved[x*rows*row:], s.Data[x*s.step():][:rows*row], rows, s.In)
+					}
+				}
+				plain, mixed := NewExperts(o, n, most), NewExperts(m, n, most)
+				for _, rows := range []int{1, 2, 3, most} {
+					want, got := make([]float32, rows*out), make([]float32, rows*out)
+					plain.Run(p, want, x[:rows*in], router[:rows*n], rows, nil)
+					mixed.Run(p, got, x[:rows*in], router[:rows*n], rows, nil)
+					if !slices.Equal(got, want) {
+						t.Errorf("%d rows: got %v, want %v", rows, got, want)
+					}
+				}
+			})
+		})
+	}
 }
 
 // slowExperts is one row in float64.

@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -80,7 +79,7 @@ func TestLowRank(t *testing.T) {
 					for k, v := range h {
 						want += float64(c.Scale) * float64(bs[run.Change][k*out+o]) * v
 					}
-					kerneltest.Within(t, fmt.Sprintf("row %d [%d]", b, o), got[b*out+o], want, 1e-3)
+					kerneltest.Within(t, got[b*out+o], want, 1e-3, "row %d [%d]", b, o)
 					if math.Float32bits(one[o]) != math.Float32bits(got[b*out+o]) {
 						t.Fatalf("row %d [%d] is %g alone and %g in a batch", b, o, one[o], got[b*out+o])
 					}

@@ -45,7 +45,7 @@ func TestAMXMatMul(t *testing.T) {
 				v := float64(w[i%out*in+k]) * float64(x[i/out*in+k])
 				want, mass = want+v, mass+math.Abs(v)
 			}
-			kerneltest.Within(t, typ.String(), got, want, mass*0x1p-15+1e-6)
+			kerneltest.Within(t, got, want, mass*0x1p-15+1e-6, "%v", typ)
 		}
 		for _, workers := range []int{1, 2, 3} {
 			for _, batch := range []int{1, 2, 15, 16, 17, 32, 33} {

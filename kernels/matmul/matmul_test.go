@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -48,7 +47,7 @@ func checkMatMul(t *testing.T, rounding float64) {
 					v := float64(x[i/out*in+k]) * float64(w[i%out*in+k])
 					want, mass = want+v, mass+math.Abs(v)
 				}
-				kerneltest.Within(t, fmt.Sprintf("%v batch=%d [%d]", typ, batch, i), got, want, mass*(rounding+in*0x1p-24)+1e-6)
+				kerneltest.Within(t, got, want, mass*(rounding+in*0x1p-24)+1e-6, "%v batch=%d [%d]", typ, batch, i)
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func TestLSTM(t *testing.T) {
 					want := slowLSTM(w[d], x, tt.rows, tt.in, tt.hidden, d == 1)
 					for at := range want {
 						for k, v := range want[at] {
-							kerneltest.Within(t, fmt.Sprintf("%+v side %d row %d [%d]", tt, d, at, k), dst[at*l.Width()+d*tt.hidden+k], v, 1e-5)
+							kerneltest.Within(t, dst[at*l.Width()+d*tt.hidden+k], v, 1e-5, "%+v side %d row %d [%d]", tt, d, at, k)
 						}
 					}
 				}
@@ -97,8 +97,8 @@ func TestCell(t *testing.T) {
 			got := kerneltest.Guarded(1, n+1)
 			Cell(got[:n], c, i, f, g, o)
 			for k := range n {
-				kerneltest.Within(t, fmt.Sprintf("%d: state %d", n, k), c[k], state[k], 2e-6*(1+math.Abs(state[k])))
-				kerneltest.Within(t, fmt.Sprintf("%d: output %d", n, k), got[k], h[k], 2e-6)
+				kerneltest.Within(t, c[k], state[k], 2e-6*(1+math.Abs(state[k])), "%d: state %d", n, k)
+				kerneltest.Within(t, got[k], h[k], 2e-6, "%d: output %d", n, k)
 			}
 			if got[n] != kerneltest.Guard {
 				t.Errorf("%d: wrote past the end", n)

@@ -114,7 +114,7 @@ func TestPoolLetsTheWorldStop(t *testing.T) {
 			p.Run(8, r)
 		}
 	})
-	for range 30 {
+	for range 10 {
 		runtime.GC()
 	}
 	stop.Store(true)

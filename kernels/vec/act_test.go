@@ -1,7 +1,6 @@
 package vec
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -48,9 +47,9 @@ func TestExpSum(t *testing.T) {
 			for i := range x {
 				e := math.Exp(float64(x[i] - 3))
 				want += e
-				kerneltest.Within(t, fmt.Sprintf("n=%d exp(%g)", n, x[i]-3), y[i], e, e*2*0x1p-23+1e-37)
+				kerneltest.Within(t, y[i], e, e*2*0x1p-23+1e-37, "n=%d exp(%g)", n, x[i]-3)
 			}
-			kerneltest.Within(t, fmt.Sprintf("sum of %d", n), got, want, want*float64(n+3)*0x1p-23)
+			kerneltest.Within(t, got, want, want*float64(n+3)*0x1p-23, "sum of %d", n)
 		}
 		// An infinite or NaN score must show in the result.
 		x := make([]float32, 32)
@@ -77,7 +76,7 @@ func TestSiLUGate(t *testing.T) {
 		SiLUGate(dst, g, u)
 		for i := range g {
 			want := float64(g[i]) / (1 + math.Exp(-float64(g[i]))) * float64(u[i])
-			kerneltest.Within(t, fmt.Sprintf("silu(%g)·%g", g[i], u[i]), dst[i], want, math.Abs(want)*8*0x1p-23+1e-33)
+			kerneltest.Within(t, dst[i], want, math.Abs(want)*8*0x1p-23+1e-33, "silu(%g)·%g", g[i], u[i])
 		}
 		SiLUGate(g, g, u)
 		for i := range g {
@@ -122,7 +121,7 @@ func TestActivations(t *testing.T) {
 							f = float64(u[i])
 						}
 						want := tt.want(float64(x[i]), f)
-						kerneltest.Within(t, fmt.Sprintf("%s n=%d (%g, %g)", tt.name, n, x[i], f), dst[i], want, 1e-6*(math.Abs(want)+math.Abs(f)*min(math.Abs(float64(x[i])), 8)+1e-3))
+						kerneltest.Within(t, dst[i], want, 1e-6*(math.Abs(want)+math.Abs(f)*min(math.Abs(float64(x[i])), 8)+1e-3), "%s n=%d (%g, %g)", tt.name, n, x[i], f)
 					}
 					if dst[n] != 7 {
 						t.Fatalf("%s wrote past the result", tt.name)
@@ -152,7 +151,7 @@ func TestSoftCap(t *testing.T) {
 			dst := append(make([]float32, n), 7)
 			SoftCap(dst[:n], x, 30)
 			for i := range x {
-				kerneltest.Within(t, fmt.Sprintf("cap(%g)", x[i]), dst[i], 30*math.Tanh(float64(x[i])/30), 30*4*0x1p-23)
+				kerneltest.Within(t, dst[i], 30*math.Tanh(float64(x[i])/30), 30*4*0x1p-23, "cap(%g)", x[i])
 			}
 			if dst[n] != 7 {
 				t.Fatal("wrote past the result")
@@ -230,7 +229,7 @@ func TestOfFewModels(t *testing.T) {
 				if math.IsInf(want, 1) && math.IsInf(float64(curved[i]), 1) {
 					continue
 				}
-				kerneltest.Within(t, fmt.Sprintf("XIELU of %g", v), curved[i], want, 1e-6*math.Abs(want)+4e-7)
+				kerneltest.Within(t, curved[i], want, 1e-6*math.Abs(want)+4e-7, "XIELU of %g", v)
 			}
 			if clamped[n] != 7 || curved[n] != 7 {
 				t.Fatal("wrote past the result")

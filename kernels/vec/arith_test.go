@@ -1,7 +1,6 @@
 package vec
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -38,7 +37,7 @@ func TestArithmetic(t *testing.T) {
 				tt.f(dst[:n], x, y)
 				for i := range n {
 					want := tt.want(float64(x[i]), float64(y[i]))
-					kerneltest.Within(t, fmt.Sprintf("%s of %d [%d]", tt.name, n, i), dst[i], want, 1e-6*(1+math.Abs(want)))
+					kerneltest.Within(t, dst[i], want, 1e-6*(1+math.Abs(want)), "%s of %d [%d]", tt.name, n, i)
 				}
 				if dst[n] != kerneltest.Guard {
 					t.Fatalf("%s of %d wrote past the end", tt.name, n)
@@ -100,9 +99,9 @@ func TestMoments(t *testing.T) {
 				}
 				variance /= float64(n)
 				got, spread := Moments(x)
-				kerneltest.Within(t, fmt.Sprintf("mean of %d about %g", n, shift), float32(got), mean, 1e-5*mass/float64(n))
+				kerneltest.Within(t, float32(got), mean, 1e-5*mass/float64(n), "mean of %d about %g", n, shift)
 				// A mean that is off by one part in 2²³ adds its square.
-				kerneltest.Within(t, fmt.Sprintf("variance of %d about %g", n, shift), float32(spread), variance, 1e-5*variance+1e-9*float64(shift*shift))
+				kerneltest.Within(t, float32(spread), variance, 1e-5*variance+1e-9*float64(shift*shift), "variance of %d about %g", n, shift)
 			}
 		}
 		if mean, variance := Moments([]float32{1, float32(math.NaN())}); mean == mean || variance == variance {

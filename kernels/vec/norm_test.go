@@ -1,7 +1,6 @@
 package vec
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -23,7 +22,7 @@ func TestRMSNorm(t *testing.T) {
 					ss += float64(v) * float64(v)
 				}
 				want := float64(x[i]) / math.Sqrt(ss/float64(n)+1e-5) * float64(w[i%n])
-				kerneltest.Within(t, fmt.Sprintf("n=%d [%d]", n, i), dst[i], want, math.Abs(want)*float64(n/8+16)*0x1p-24)
+				kerneltest.Within(t, dst[i], want, math.Abs(want)*float64(n/8+16)*0x1p-24, "n=%d [%d]", n, i)
 			}
 		}
 	}
@@ -56,7 +55,7 @@ func TestLayerNorm(t *testing.T) {
 					if biased {
 						want += float64(bias[i%n])
 					}
-					kerneltest.Within(t, fmt.Sprintf("n=%d [%d]", n, i), dst[i], want, 2e-5*(1+math.Abs(want)))
+					kerneltest.Within(t, dst[i], want, 2e-5*(1+math.Abs(want)), "n=%d [%d]", n, i)
 				}
 				LayerNorm(x, x, w, bias, 1e-5)
 				for i := range x {
@@ -96,7 +95,7 @@ func TestLayerNormLevels(t *testing.T) {
 						if n == 1 {
 							continue // nothing is left but rounding, times 1/√eps
 						}
-						kerneltest.Within(t, fmt.Sprintf("n=%d row %d [%d]", n, row, i), dst[row*n+i], want, 2e-5)
+						kerneltest.Within(t, dst[row*n+i], want, 2e-5, "n=%d row %d [%d]", n, row, i)
 					}
 				}
 			}

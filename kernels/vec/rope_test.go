@@ -1,7 +1,6 @@
 package vec
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -42,7 +41,7 @@ func TestRope(t *testing.T) {
 					if !first {
 						want = 1.5 * (b*s + a*c)
 					}
-					kerneltest.Within(t, fmt.Sprintf("interleaved=%v pos=%d [%d]", interleaved, pos, i), dst[at], want, 1e-5)
+					kerneltest.Within(t, dst[at], want, 1e-5, "interleaved=%v pos=%d [%d]", interleaved, pos, i)
 				}
 			}
 			Rope(x, x, dim, cos, sin, interleaved)

@@ -34,10 +34,10 @@ func TestSoftmaxWeights(t *testing.T) {
 				} else {
 					top, sum = SoftmaxWeights(got, nil, 3)
 				}
-				kerneltest.Within(t, "top", top, most, 1e-6*math.Abs(most)+1e-6)
-				kerneltest.Within(t, "sum", sum, total, 1e-5*total)
+				kerneltest.Within(t, top, most, 1e-6*math.Abs(most)+1e-6, "top")
+				kerneltest.Within(t, sum, total, 1e-5*total, "sum")
 				for i := range got {
-					kerneltest.Within(t, "weight", got[i], want[i], 1e-5*want[i])
+					kerneltest.Within(t, got[i], want[i], 1e-5*want[i], "weight")
 				}
 			}
 		}
@@ -59,7 +59,7 @@ func TestSoftmax(t *testing.T) {
 			for _, v := range x {
 				sum += float64(v)
 			}
-			kerneltest.Within(t, "sum", float32(sum), 1, 1e-5)
+			kerneltest.Within(t, float32(sum), 1, 1e-5, "sum")
 		}
 	})
 }

@@ -21,7 +21,7 @@ func TestStreams(t *testing.T) {
 			for k := range 3 * n {
 				o, i := k/n, k%n
 				want := float64(x[k]) + float64(c[2*o])*float64(y[i]) + float64(c[2*o+1])*float64(y[n+i])
-				kerneltest.Within(t, "Blend", got[k], want, 1e-5)
+				kerneltest.Within(t, got[k], want, 1e-5, "Blend")
 			}
 
 			moments := func(x []float32) (mean, square float64) {
@@ -39,7 +39,7 @@ func TestStreams(t *testing.T) {
 				_, as := moments(y[:n])
 				for i, v := range x[:n] {
 					want := float64(v) * math.Sqrt(as/max(own, float64(eps)))
-					kerneltest.Within(t, "MatchRMS", got[i], want, 1e-5*(1+math.Abs(want)))
+					kerneltest.Within(t, got[i], want, 1e-5*(1+math.Abs(want)), "MatchRMS")
 				}
 			}
 
@@ -47,7 +47,7 @@ func TestStreams(t *testing.T) {
 			mean, square := moments(x[:n])
 			cut := mean + 0.7*math.Sqrt(max(0, square-mean*mean))
 			for i, v := range x[:n] {
-				kerneltest.Within(t, "Sparsify", got[i], max(0, float64(v)-cut), 1e-4)
+				kerneltest.Within(t, got[i], max(0, float64(v)-cut), 1e-4, "Sparsify")
 			}
 			if got[3*n] != 7 {
 				t.Fatal("written behind the end")

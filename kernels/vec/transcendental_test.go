@@ -1,7 +1,6 @@
 package vec
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -46,7 +45,7 @@ func TestFunctions(t *testing.T) {
 					tt.f(dst[:n], x)
 					for i, v := range x {
 						want := tt.want(float64(v))
-						kerneltest.Within(t, fmt.Sprintf("n=%d f(%g)", n, v), dst[i], want, tt.abs+tt.rel*math.Abs(want))
+						kerneltest.Within(t, dst[i], want, tt.abs+tt.rel*math.Abs(want), "n=%d f(%g)", n, v)
 					}
 					if dst[n] != kerneltest.Guard {
 						t.Fatalf("n=%d: wrote %g past the end", n, dst[n])

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"quern/engine/asr"
 	"quern/engine/asr/audio"
+	"quern/engine/asr/heard"
 	fonnx "quern/formats/onnx"
 )
 
@@ -75,7 +75,7 @@ func readHead(path string) (_ *head, err error) {
 	if err = h.kind(); err != nil {
 		return nil, err
 	}
-	h.languages = h.vocab.languages(h.Kind == AED, func(code string) bool { return asr.LanguageName(code) != "" })
+	h.languages = h.vocab.languages(h.Kind == AED, func(code string) bool { return heard.LanguageName(code) != "" })
 	h.positions = positions(h.first().Graph)
 	if h.positions > 0 && h.window() < leastWindow {
 		return nil, fmt.Errorf("%w: the encoder has positions for %d frames, which is less than a second", ErrUnsupported, h.positions)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"quern/engine/asr"
+	"quern/engine/asr/heard"
 	"quern/engine/asr/vad"
 )
 
@@ -71,7 +72,7 @@ func (m *Model) resolved(o asr.Options) (*request, error) {
 // speaks settles the languages of a request.
 func (m *Model) speaks(r *request) error {
 	know := func(s, name string) (string, error) {
-		code := asr.LanguageCode(s)
+		code := heard.LanguageCode(s)
 		if code == "" || m.languages != nil && !slices.Contains(m.languages, code) {
 			return "", refusef(name, "the model does not know language %q; it knows %s", s, strings.Join(m.languages, ", "))
 		}

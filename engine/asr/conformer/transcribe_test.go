@@ -18,7 +18,7 @@ import (
 )
 
 // heard collects the segments of sound.
-func heard(t testing.TB, m *Model, src audio.Source, o asr.Options) (list []asr.Segment) {
+func hear(t testing.TB, m *Model, src audio.Source, o asr.Options) (list []asr.Segment) {
 	t.Helper()
 	for s, err := range m.Transcribe(t.Context(), src, o) {
 		if err != nil {
@@ -43,7 +43,7 @@ func TestTranscribe(t *testing.T) {
 	m := open(t, fixtures.Path(t, "diarise", "models", "parakeet-onnx-asr"), OpenOptions{})
 	x := sound(t, "pulses")
 	var info asr.Info
-	list := heard(t, m, &x, asr.Options{Without: asr.GuardVAD, Words: true, Logprobs: true, Info: &info})
+	list := hear(t, m, &x, asr.Options{Without: asr.GuardVAD, Words: true, Logprobs: true, Info: &info})
 	if textOf(list) != want.Text || len(list) != 1 {
 		t.Fatalf("%q in %d segments, want %q", textOf(list), len(list), want.Text)
 	}
@@ -66,12 +66,12 @@ func TestLongSound(t *testing.T) {
 	}
 	x := sound(t, "talk")
 	runs := m.worker.runs.Load()
-	whole := heard(t, m, &x, asr.Options{Words: true, Without: asr.GuardVAD})
+	whole := hear(t, m, &x, asr.Options{Words: true, Without: asr.GuardVAD})
 	if n := m.worker.runs.Load() - runs; n < 1 || n > 8 {
 		t.Errorf("%d runs", n)
 	}
 	x = sound(t, "talk")
-	if got := heard(t, m, &dribble{&x}, asr.Options{Words: true, Without: asr.GuardVAD}); textOf(got) != textOf(whole) || len(got) != len(whole) {
+	if got := hear(t, m, &dribble{&x}, asr.Options{Words: true, Without: asr.GuardVAD}); textOf(got) != textOf(whole) || len(got) != len(whole) {
 		t.Errorf("in pieces it says %q, at once %q", textOf(got), textOf(whole))
 	}
 	last := 0.0
@@ -86,7 +86,7 @@ func TestLongSound(t *testing.T) {
 	}
 	// With the detector, what it leaves out is skipped and times stay those of the source.
 	x = append(make(audio.Samples, 20*audio.Rate), sound(t, "talk")[:8*audio.Rate]...)
-	list := heard(t, m, &x, asr.Options{})
+	list := hear(t, m, &x, asr.Options{})
 	if len(list) == 0 || list[0].Start < 19.5 {
 		t.Errorf("behind 20 s of silence: %+v", list)
 	}
@@ -102,12 +102,12 @@ func TestNothing(t *testing.T) {
 	m := open(t, fixtures.Path(t, "diarise", "models", "parakeet-sherpa"), OpenOptions{})
 	for _, n := range []int{0, 1, 1599, 30 * audio.Rate} {
 		x := make(audio.Samples, n)
-		if list := heard(t, m, &x, asr.Options{}); len(list) != 0 {
+		if list := hear(t, m, &x, asr.Options{}); len(list) != 0 {
 			t.Errorf("%d samples of silence: %q", n, textOf(list))
 		}
 	}
 	x := make(audio.Samples, audio.Rate)
-	for _, s := range heard(t, m, &x, asr.Options{Without: asr.GuardVAD}) {
+	for _, s := range hear(t, m, &x, asr.Options{Without: asr.GuardVAD}) {
 		if math.IsNaN(s.AvgLogprob) {
 			t.Errorf("silence that is not left out: %+v", s)
 		}
@@ -338,7 +338,7 @@ func TestRefuses(t *testing.T) {
 	}
 	var info asr.Info
 	x := make(audio.Samples, audio.Rate)
-	heard(t, m, &x, asr.Options{Language: "English", Beams: 4, NoContext: true, Seed: 3, Chunked: true, Without: asr.NoGuards, Info: &info})
+	hear(t, m, &x, asr.Options{Language: "English", Beams: 4, NoContext: true, Seed: 3, Chunked: true, Without: asr.NoGuards, Info: &info})
 	if info.Language != "en" || m.Translates() {
 		t.Errorf("%+v", info)
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"quern/engine/asr"
+	"quern/engine/asr/heard"
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
 )
@@ -283,4 +283,4 @@ func logSum(x []float32) float64 {
 }
 
 // mostBeams bounds hypotheses, as of other recognisers.
-const mostBeams = asr.MaxCandidates
+const mostBeams = heard.MaxCandidates

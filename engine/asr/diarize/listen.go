@@ -312,8 +312,8 @@ func local(w *window) []int {
 	return of
 }
 
-// A heard embedding is one with the span of sound that it is of.
-type heard struct {
+// A voiceSpan is an embedding with the span of sound that it is of.
+type voiceSpan struct {
 	speakers.Span
 	voice []float32
 }
@@ -322,14 +322,14 @@ type heard struct {
 // window, with the help of those that were for a tenth, or of all where nobody was. There
 // are none where the only window tells its speakers apart itself and as many as there may be.
 func (l *Listener) centroids() (means [][]float32, apart bool) {
-	var clean, short, all []heard
+	var clean, short, all []voiceSpan
 	for i := range l.windows {
 		w := &l.windows[i]
 		for k, v := range w.voices {
 			if v == nil {
 				continue
 			}
-			x := heard{w.spans[k], v}
+			x := voiceSpan{w.spans[k], v}
 			all = append(all, x)
 			switch share := float64(w.alone[k]) / float64(l.m.segmentation.count); {
 			case share >= 0.2:
@@ -385,11 +385,11 @@ func (l *Listener) centroids() (means [][]float32, apart bool) {
 }
 
 // evenly returns a list, or an even choice of so many of it.
-func evenly(list []heard, most int) []heard {
+func evenly(list []voiceSpan, most int) []voiceSpan {
 	if len(list) <= most {
 		return list
 	}
-	some := make([]heard, most)
+	some := make([]voiceSpan, most)
 	for i := range some {
 		some[i] = list[i*len(list)/most]
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"quern/engine/asr"
+	"quern/engine/asr/heard"
 	"quern/engine/asr/speakers"
 	"quern/engine/onnx"
 	fonnx "quern/formats/onnx"
@@ -122,11 +122,11 @@ func TestHardSound(t *testing.T) {
 				}
 			}
 			// Words of half a second are marked where two speak through half of them.
-			var s asr.Segment
+			var s heard.Segment
 			for at := 0.0; at+0.5 < tt.seconds; at += 0.5 {
-				s.Words = append(s.Words, asr.Word{Start: at, End: at + 0.5})
+				s.Words = append(s.Words, heard.Word{Start: at, End: at + 0.5})
 			}
-			for _, s := range r.Label([]asr.Segment{s}) {
+			for _, s := range r.Label([]heard.Segment{s}) {
 				for _, w := range s.Words {
 					most := 0.0
 					for _, a := range tt.turns {

@@ -3,7 +3,7 @@ package speakers_test
 import (
 	"fmt"
 
-	"quern/engine/asr"
+	"quern/engine/asr/heard"
 	"quern/engine/asr/speakers"
 )
 
@@ -11,7 +11,7 @@ import (
 func ExampleResult_Label() {
 	turns := []speakers.Turn{{Start: 0, End: 1, Speaker: 0}, {Start: 1, End: 2, Speaker: 1}}
 	r := speakers.Result{Turns: turns, Sole: turns}
-	for _, s := range r.Label([]asr.Segment{{End: 2, Words: []asr.Word{{Text: " Hello.", End: 0.8}, {Text: " Hi.", Start: 1.2, End: 1.6}}}}) {
+	for _, s := range r.Label([]heard.Segment{{End: 2, Words: []heard.Word{{Text: " Hello.", End: 0.8}, {Text: " Hi.", Start: 1.2, End: 1.6}}}}) {
 		fmt.Printf("%d:%s\n", s.Speaker, s.Text)
 	}
 	// Output:

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"quern/engine/asr"
+	"quern/engine/asr/heard"
 	"quern/engine/asr/speakers"
 )
 
@@ -200,13 +200,15 @@ func TestGap(t *testing.T) {
 
 // Segments are cut where the speaker changes; words where two speak are marked.
 func TestLabel(t *testing.T) {
-	word := func(text string, start, end float64) asr.Word { return asr.Word{Text: text, Start: start, End: end} }
+	word := func(text string, start, end float64) heard.Word {
+		return heard.Word{Text: text, Start: start, End: end}
+	}
 	r := speakers.Result{
 		Turns: []speakers.Turn{{0, 2, 0}, {1.5, 4, 1}},
 		Sole:  []speakers.Turn{{0, 1.8, 0}, {1.8, 4, 1}},
 	}
-	got := r.Label([]asr.Segment{
-		{ID: 7, Start: 0, End: 4, Text: " a b c d", Words: []asr.Word{word(" a", 0, 1), word(" b", 1.5, 1.8), word(" c", 2, 3), word(" d", 4.5, 5)}},
+	got := r.Label([]heard.Segment{
+		{ID: 7, Start: 0, End: 4, Text: " a b c d", Words: []heard.Word{word(" a", 0, 1), word(" b", 1.5, 1.8), word(" c", 2, 3), word(" d", 4.5, 5)}},
 		{ID: 8, Start: 3, End: 4, Text: " e"},
 	})
 	type said struct {
@@ -228,12 +230,12 @@ func TestLabel(t *testing.T) {
 	// Two others at once are no more time than one of them.
 	r.Turns = []speakers.Turn{{0, 4, 0}, {1, 2, 1}, {1.5, 2.5, 2}}
 	r.Sole = r.Turns[:1]
-	for _, s := range r.Label([]asr.Segment{{End: 4}, {End: 3}}) {
+	for _, s := range r.Label([]heard.Segment{{End: 4}, {End: 3}}) {
 		if s.Overlap != (s.End == 3) {
 			t.Errorf("overlap %v to %v s", s.Overlap, s.End)
 		}
 	}
-	for _, s := range (&speakers.Result{}).Label([]asr.Segment{{Text: " a", Words: []asr.Word{word(" a", 0, 1)}}}) {
+	for _, s := range (&speakers.Result{}).Label([]heard.Segment{{Text: " a", Words: []heard.Word{word(" a", 0, 1)}}}) {
 		if s.Speaker != 0 || s.Words[0].Speaker != 0 {
 			t.Errorf("a speaker where nobody speaks: %+v", s)
 		}

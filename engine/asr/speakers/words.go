@@ -3,7 +3,7 @@ package speakers
 import (
 	"math"
 
-	"quern/engine/asr"
+	"quern/engine/asr/heard"
 )
 
 // Overlaps is how long a turn and a time have in common.
@@ -49,10 +49,10 @@ type Result struct {
 // Label gives segments and words their speakers, and cuts segments where the speaker
 // changes from one word to the next. Words outside of all turns have the speaker of the
 // closest one. Segments are numbered anew.
-func (r *Result) Label(segments []asr.Segment) []asr.Segment {
-	var out []asr.Segment
+func (r *Result) Label(segments []heard.Segment) []heard.Segment {
+	var out []heard.Segment
 	for _, s := range segments {
-		s.Words = append([]asr.Word(nil), s.Words...)
+		s.Words = append([]heard.Word(nil), s.Words...)
 		for i := range s.Words {
 			w := &s.Words[i]
 			w.Speaker = r.who(w.Start, w.End)
@@ -77,7 +77,7 @@ func (r *Result) Label(segments []asr.Segment) []asr.Segment {
 }
 
 // change is the first word with another speaker than the one before it, or 0.
-func change(words []asr.Word) int {
+func change(words []heard.Word) int {
 	for i := 1; i < len(words); i++ {
 		if words[i].Speaker != words[i-1].Speaker {
 			return i

@@ -21,7 +21,7 @@ import (
 // valid exactly if they pass in some order of their members.
 func TestDiffer(t *testing.T) {
 	trie := byteTrie(t)
-	total := 300
+	total := 200
 	if *full {
 		total = 30_000
 	}

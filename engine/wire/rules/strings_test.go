@@ -154,7 +154,10 @@ func TestMultiplied(t *testing.T) {
 		{"alternatives", `{"properties":{"a":{"$ref":"#/$defs/d12"}},"$defs":{` + defs + `}}`, ""},
 		{"arguments", `{"properties":{` + many.String() + `"z":{}},"$defs":{"x":{"type":"integer","description":"` + strings.Repeat("x", 600_000) + `"}}}`, "refer to less"},
 	} {
-		for _, format := range []string{"qwen3-coder-xml", "llama4-pythonic", "functiongemma"} {
+		for i, format := range []string{"qwen3-coder-xml", "llama4-pythonic", "functiongemma"} {
+			if tt.want != "" && i > 0 {
+				break // the bound is that of all formats, and takes 16 MB to reach
+			}
 			f, _ := wire.Find(format)
 			_, _, err := Add(grammar.NewBuilder(grammar.Limits{}), f, Options{Tools: []wire.Tool{{Name: "f", Parameters: json.RawMessage(tt.schema)}}})
 			if (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {

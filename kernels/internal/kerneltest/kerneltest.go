@@ -2,6 +2,7 @@
 package kerneltest
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -18,11 +19,12 @@ func Floats(r *rand.Rand, n int) []float32 {
 	return f
 }
 
-// Within fails unless |got-want| ≤ bound.
-func Within(t *testing.T, what string, got float32, want, bound float64) {
-	t.Helper()
+// Within fails unless |got-want| ≤ bound, and only then writes out what the number is of: tests
+// ask it for every element.
+func Within(t *testing.T, got float32, want, bound float64, format string, args ...any) {
 	if !(math.Abs(float64(got)-want) <= bound) {
-		t.Fatalf("%s = %g, want %g ± %g", what, got, want, bound)
+		t.Helper()
+		t.Fatalf("%s = %g, want %g ± %g", fmt.Sprintf(format, args...), got, want, bound)
 	}
 }
 

@@ -162,13 +162,14 @@ func (c *Client) Cancel(ctx context.Context, id string) error {
 }
 
 const (
-	every    = 500 * time.Millisecond // a batch is asked about
+	soon     = 20 * time.Millisecond  // a batch is asked about, first; each time after twice as long
+	every    = 500 * time.Millisecond // and this at most
 	patience = 5 * time.Minute        // with a server that cannot be reached
 )
 
 // Follow tells how far a batch is until it is over. A server that is away is waited for.
 func (c *Client) Follow(ctx context.Context, id string, tell func(batch.Batch)) (batch.Batch, error) {
-	away := time.Time{}
+	away, pause := time.Time{}, soon
 	for {
 		b, err := c.Batch(ctx, id)
 		var said *Error
@@ -189,7 +190,8 @@ func (c *Client) Follow(ctx context.Context, id string, tell func(batch.Batch)) 
 		select {
 		case <-ctx.Done():
 			return b, ctx.Err()
-		case <-time.After(every):
+		case <-time.After(pause):
+			pause = min(2*pause, every)
 		}
 	}
 }

@@ -99,8 +99,11 @@ func TestRandomPieces(t *testing.T) {
 	if testing.Short() {
 		texts = texts[:200]
 	}
-	for _, pre := range pretoken.Pretokenizers() {
-		for _, text := range texts {
+	for i, pre := range pretoken.Pretokenizers() {
+		for k, text := range texts {
+			if !fixtures.Whole && (i+k)%3 != 0 {
+				continue
+			}
 			got := pretoken.Pieces(pre, text)
 			if want := pretoken.SimplePieces(pre, text); !slices.Equal(got, want) {
 				t.Fatalf("%s: pieces of %q are\n%q; want\n%q", pre, text, got, want)
@@ -112,7 +115,7 @@ func TestRandomPieces(t *testing.T) {
 // TestPiecesLinear says that the characters read grow with the text and no
 // faster, whatever a pre-tokenizer looks ahead for.
 func TestPiecesLinear(t *testing.T) {
-	const n = 1 << 13
+	const n = 1 << 12
 	fills := []string{
 		"a", " ", "\n", "漢", "1", "'", "A", "é", "\u0301", "\xff", "<", " \n", "a ", "\u3000", "aA", "\t ", "▁", "ᾈ", "AA1",
 		"<sentinel:1", "IMGIMGA", "12,", "١", " .", ".\n", "/", "a b ", "a\u0301 ", strings.Repeat(" ", 600) + "x",

@@ -1,10 +1,10 @@
-package asr_test
+package heard_test
 
 import (
 	"slices"
 	"testing"
 
-	"quern/engine/asr"
+	"quern/engine/asr/heard"
 )
 
 func TestLanguageCode(t *testing.T) {
@@ -12,7 +12,7 @@ func TestLanguageCode(t *testing.T) {
 		"en": "en", "EN-us": "en", "English": "en", "pt_BR": "pt", "eng": "en", "deu": "de", "ger": "de", "zho": "zh", "cmn": "zh", "fil": "tl", "haw": "haw", "yue": "yue", "jav": "jw",
 		"nob": "no", "hat": "ht", "": "", "xx": "", "zzz": "", "klingon": "", "g e": "",
 	} {
-		if got := asr.LanguageCode(s); got != want {
+		if got := heard.LanguageCode(s); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}
@@ -21,13 +21,13 @@ func TestLanguageCode(t *testing.T) {
 	for _, a := range "abcdefghijklmnopqrstuvwxyz" {
 		for _, b := range "abcdefghijklmnopqrstuvwxyz" {
 			for _, c := range "abcdefghijklmnopqrstuvwxyz" {
-				if code := asr.LanguageCode(string([]rune{a, b, c})); code != "" {
+				if code := heard.LanguageCode(string([]rune{a, b, c})); code != "" {
 					by = append(by, code)
 				}
 			}
 		}
 	}
-	for _, code := range asr.Languages() {
+	for _, code := range heard.Languages() {
 		if !slices.Contains(by, code) {
 			t.Errorf("%s has no code of three letters", code)
 		}

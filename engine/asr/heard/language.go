@@ -1,4 +1,4 @@
-package asr
+package heard
 
 import "strings"
 
@@ -94,6 +94,3 @@ func LanguageName(code string) string {
 	}
 	return ""
 }
-
-// byCharacter are the languages that put no spaces between words.
-var byCharacter = map[string]bool{"zh": true, "ja": true, "th": true, "lo": true, "my": true, "yue": true}
