@@ -39,8 +39,17 @@ var units = map[string][2]string{
 var per = map[string]string{"bbl": "barrel", "h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
 	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "sh": "share", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt"}
 
-// races are words before which 10k is a distance.
-var races = set("run race walk runner runners")
+// races are words next to which 10k is a distance, raced those before it where nothing is counted.
+var (
+	races = set("run race races walk runner runners jog trot course distance ran running")
+	raced = set("a the his her my our their your this that another every first annual local charity virtual saturday sunday thanksgiving marathon half")
+)
+
+// raced reports whether n thousand is the length of a race in meters: ran a 10k.
+func (s *scanner) raced(n string) bool {
+	next := s.nextWord()
+	return races[next] || (n == "5" || n == "10" || n == "15" || n == "8") && (races[s.lastWord()] || raced[s.lastWord()] && (next == "" || preps[next] || !unicode.IsLower(firstRune(next)) || undescribed[next] || next == "this" || next == "next" || next == "last" || next == "time" || next == "pace"))
+}
 
 // strand is what stands behind the 5′ of one of DNA.
 var strand = lazy(`^(?:→|->|[- ](?:end|UTR|cap|strand|to))`)
@@ -91,9 +100,9 @@ var measures = []pattern{
 	}},
 	// temperatures and angles: -5 °C, 90°, 40° N, 40°26′
 	{re(`([-−+])?(\d{1,3})[°º]\s?(\d{1,2}(?:\.\d+)?)[′'’](?:\s?(\d{1,2}(?:\.\d+)?)[″"”])?\s?([NSEW]\b)?`), func(m []string, s *scanner) []string {
-		out := join(strings.Fields(map[string]string{"-": "minus", "−": "minus", "+": "plus"}[m[1]]), cardinal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, decimal(m[3], s.accent), []string{one(m[3], "minute", "minutes")})
+		out := join(strings.Fields(map[string]string{"-": "minus", "−": "minus", "+": "plus"}[m[1]]), cardinal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, sexagesimal(m[3], "minute", s.accent))
 		if m[4] != "" {
-			out = join(out, decimal(m[4], s.accent), []string{one(m[4], "second", "seconds")})
+			out = join(out, sexagesimal(m[4], "second", s.accent))
 		}
 		return join(out, strings.Fields(degrees[m[5]]))
 	}},
@@ -167,7 +176,19 @@ var measures = []pattern{
 	}},
 	// 1920x1080, 3×4, 5x
 	{re(`(\d{3,4})\s?[x×]\s?(\d{3,4})(p?)`), func(m []string, s *scanner) []string {
-		return join(inPairs(m[1], s.accent), []string{"by"}, inPairs(m[2], s.accent))
+		return join(inPairs(m[1], s.accent), []string{"by"}, inPairs(m[2], s.accent), s.unitAfter(s.unitDescribes()))
+	}},
+	// 7.62×51mm
+	{re(`(` + numeral + `)\s?[x×]\s?(` + numeral + `)(?:\s?[x×]\s?(` + numeral + `))?(mm|cm|m|km|in|ft|yd|px|nm|µm)`), func(m []string, s *scanner) []string {
+		out := join(decimal(m[1], s.accent), []string{"by"}, decimal(m[2], s.accent))
+		if m[3] != "" {
+			out = join(out, []string{"by"}, decimal(m[3], s.accent))
+		}
+		name := units[m[4]][1]
+		if w := s.nextWord(); w != "" && unicode.IsLower(firstRune(w)) && !preps[w] && !undescribed[w] {
+			name = units[m[4]][0]
+		}
+		return append(out, name)
 	}},
 	{re(`(` + numeral + `)\s?(?:[x×])\s?(` + numeral + `)(?:\s?[x×]\s?(` + numeral + `))?`), func(m []string, s *scanner) []string {
 		if strings.Contains(m[0], "×") && !s.sized() {
@@ -239,8 +260,25 @@ var measures = []pattern{
 	{re(`(\d{1,2})w\s?(\d)d`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{one(m[1], "week", "weeks")}, cardinal(m[2], s.accent), []string{one(m[2], "day", "days")})
 	}},
+	{re(`([-−])?(` + numeral + `)` + space + `?([A-Za-zµμΩ]{1,4})`), func(m []string, s *scanner) []string {
+		start := s.matchEnd - len(m[3])
+		words, n := compound(s.text[start:min(len(s.text), start+longest)], m[2] == "1")
+		if n == 0 {
+			return nil
+		}
+		s.matchEnd = start + n
+		return join(minus(m[1]), decimal(m[2], s.accent), words)
+	}},
 	{re(quantity + `(\.)`), measure},
 	{re(quantity + `()`), measure},
+}
+
+// sexagesimal says the minutes or seconds of an angle.
+func sexagesimal(n, name string, accent Accent) []string {
+	if t := strings.TrimPrefix(n, "0"); t != "" && isDigit(t[0]) {
+		n = t
+	}
+	return append(decimal(n, accent), one(n, name, name+"s"))
 }
 
 // thousandfold reports whether the K behind number is a thousand.
@@ -272,17 +310,25 @@ var (
 // unitDescribes reports whether the unit behind a match is followed by what it measures: 8 × 11 in. paper.
 func (s *scanner) unitDescribes() bool {
 	m := describedUnit().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+32)])
-	return m != nil && !preps[m[1]] && !set("and or is are was tall wide long high deep thick")[m[1]]
+	return m != nil && !preps[m[1]] && !undescribed[m[1]]
 }
+
+// undescribed are words behind a length that it does not describe.
+var undescribed = set("and or is are was tall wide long high deep thick")
 
 var describedUnit = lazy(`^ ?(?:in|ft|cm|mm)\.? ([a-z]{3,})`)
 
-var unitBehind = lazy(`^ ?(` + unitName + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
+var unitBehind = lazy(`^[ -]?(` + unitName + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
 
 // unitAfter reads the unit behind a fraction or a power, to which the match then
 // extends.
 func (s *scanner) unitAfter(single bool) []string {
-	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]
+	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+longest)]
+	if words, n := compound(strings.TrimPrefix(rest, " "), single); n > 0 {
+		s.matchEnd += n + len(rest) - len(strings.TrimPrefix(rest, " "))
+		return words
+	}
+	rest = rest[:min(len(rest), 16)]
 	m := unitBehind().FindStringSubmatch(rest)
 	if m == nil || joins(firstRune(rest[len(m[0]):])) || len(m[1]) == 1 && m[2] == "" && !strings.Contains("mghsL", m[1]) ||
 		m[1] == "in" && rest != m[0] && !strings.ContainsRune(".,;)", firstRune(rest[len(m[0]):])) {
@@ -293,7 +339,7 @@ func (s *scanner) unitAfter(single bool) []string {
 		return nil
 	}
 	out := name[1]
-	if single {
+	if single || m[0][0] == '-' {
 		out = name[0]
 	}
 	if m[2] != "" {
@@ -341,7 +387,7 @@ func measure(m []string, s *scanner) []string {
 	bare := shape+power+slash == ""
 	// A letter on its own is a unit only right behind its number ("5 A grades"), but
 	// for those no sentence goes on with.
-	if unit == "d" && !(s.lastWord() == "for" || gap == "" && atoi(n) > 3 && !strings.Contains(n, ".")) || unit == "y" && !(spaced && !s.equated() && aged().MatchString(s.text[end:])) {
+	if unit == "d" && !(s.lastWord() == "for" || s.lastWord() == "times" || gap == "" && atoi(n) > 3 && !strings.Contains(n, ".")) || unit == "y" && !(spaced && !s.equated() && aged().MatchString(s.text[end:])) {
 		return nil
 	}
 	if bare && len(unit) == 1 && spaced && unit != "d" && unit != "y" && !strings.Contains("mghslLVW", unit) && !(unit == "A" && preps[following(s.text[end:])]) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
@@ -365,6 +411,9 @@ func measure(m []string, s *scanner) []string {
 	if unit == "in" && spaced && bare && stop == "" && !set("foot feet")[s.lastWord()] && after != "" && !strings.ContainsAny(after[:1], ",);.:!?") {
 		return nil
 	}
+	if gap == "-" && len(unit) == 1 && upper(unit[0]) && slash == "" && !unicode.IsLower(firstRune(s.nextWord())) {
+		return nil // unit 11-A
+	}
 	if unit == "in" && gap == "-" && strings.HasPrefix(after, "-a") {
 		return nil // a 1-in-a-million chance
 	}
@@ -377,7 +426,7 @@ func measure(m []string, s *scanner) []string {
 	if unit == "k" && bare && gap == "" && sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) {
 		return nil // 2k + 1
 	}
-	if unit == "k" && races[s.nextWord()] || bare && len(unit) == 1 && s.labelled() {
+	if unit == "k" && bare && s.raced(n) || bare && len(unit) == 1 && s.labelled() {
 		return nil
 	}
 	if stop != "" {
