@@ -29,12 +29,12 @@ var abbreviations = func() map[string][]abbreviation {
 		beforeName: `mr Mister, mrs Missus, ms Miz, dr Doctor, prof Professor, st Saint, gen General, sen Senator, rep Representative, gov Governor, capt Captain, cpt Captain, pfc Private First Class, sens Senators, reps Representatives, profs Professors, drs Doctors, govs Governors, mme Madame, mlle Mademoiselle, rt Right, lt Lieutenant, col Colonel,
 			sgt Sergeant, ofc Officer, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, asst Assistant, mgr Manager, asso Associate, secy Secretary, treas Treasurer, cmdt Commandant, brig Brigadier, cdr Commander, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
 		counted: `p page, pp pages, no number, nos numbers, vol volume, vols volumes, ch chapter, chap chapter, fig figure, figs figures, eq equation, eqs equations, sec section, secs sections, art article,
-			ext extension, wt weight, ht height, dep departs, arr arrives, mm measures, ex exhibit, exh exhibit, sched schedule, reg regulation, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines, fl floor, pt part, pts parts, para paragraph, paras paragraphs, bk book, bks books, ser series, rm Room, flt flight, rte Route, cat Category, cl clause, lat latitude, elev elevation, alt altitude, pop population, fn footnote, ep episode, eps episodes,
+			ext extension, wt weight, ht height, dep departs, arr arrives, mm measures, ex exhibit, exh exhibit, sched schedule, reg regulation, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines, fl floor, pt part, pts parts, para paragraph, paras paragraphs, bk book, bks books, ser series, rm Room, flt flight, rte Route, cat Category, cl clause, lat latitude, elev elevation, alt altitude, pop population, fn footnote, vis visibility, ep episode, eps episodes,
 			gen Genesis, exod Exodus, lev Leviticus, deut Deuteronomy, josh Joshua, judg Judges, sam Samuel, kgs Kings, chr Chronicles, chron Chronicles, neh Nehemiah, eccl Ecclesiastes, jer Jeremiah, ezek Ezekiel, dan Daniel, zech Zechariah, mal Malachi, thess Thessalonians, tim Timothy, jas James, pet Peter, ps Psalm, prov Proverbs, isa Isaiah, matt Matthew, rom Romans, cor Corinthians, gal Galatians, eph Ephesians, phil Philippians, heb Hebrews, rev Revelation`,
 		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, terr Terrace, cir Circle, cres Crescent, expy Expressway, fwy Freeway, tpke Turnpike, hts Heights, plz Plaza, trl Trail, bldg Building, aly Alley, bch Beach`,
 		ofWhat: `ed Education, agric Agriculture, sci Science, tech Technology, econ Economics, med Medicine, comm Commerce`,
 		anywhere: `jr Junior, sr Senior, esq Esquire, etc et cetera, vs versus, approx approximately, dept department, inc Incorporated, ltd Limited, corp Corporation, co Company, bros Brothers, assn Association,
-			vol volume, equiv equivalents, yr year, pct percent, wk week, univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, pls please, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors, asst Assistant, mgr Manager, intl International, natl National, acct account, amt amount, qty quantity, hosp Hospital, ret retired, pkg package, pkgs packages, lg large, ea each, appt appointment, appts appointments, mtg meeting, bldgs buildings, inst Institute, assoc Association, bldg Building, mtn Mountain, mts Mountains, dist District, div Division, exec Executive, min minimum,
+			vol volume, equiv equivalents, yr year, pct percent, wk week, univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, pls please, cont continued, mfg Manufacturing, doz dozen, attn attention, dwg drawing, dwgs drawings, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors, asst Assistant, mgr Manager, intl International, natl National, acct account, amt amount, qty quantity, hosp Hospital, ret retired, pkg package, pkgs packages, lg large, ea each, appt appointment, appts appointments, mtg meeting, bldgs buildings, inst Institute, assoc Association, bldg Building, mtn Mountain, mts Mountains, dist District, div Division, exec Executive, min minimum,
 			jan January, feb February, mar March, apr April, jun June, jul July, aug August, sept September, sep September, oct October, nov November, dec December,
 			mon Monday, tue Tuesday, tues Tuesday, wed Wednesday, thu Thursday, thur Thursday, thurs Thursday, fri Friday, sat Saturday, sun Sunday, e.g for example, i.e that is, a.k.a also known as, p.s P S`,
 		state: `ala Alabama, ariz Arizona, ark Arkansas, calif California, colo Colorado, conn Connecticut, del Delaware, fla Florida, ga Georgia, ill Illinois, ind Indiana, kan Kansas, ky Kentucky, la Louisiana,
@@ -115,7 +115,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	if head := next[:wordLen(next)]; w == "Pt" && name && len(head) > 1 && romanNumber(head) == 0 {
 		s.put([]string{"Point"}, k+1) // Pt. Reyes
 		return true
-	} else if w == "Pt" && (beForms[head] || charted[head]) {
+	} else if w == "Pt" && (beForms[head] || charted[head] || strings.HasPrefix(next, "c/o ")) {
 		s.put([]string{"patient"}, k+1)
 		return true
 	}
@@ -216,10 +216,10 @@ var (
 )
 
 // charted are words of notes on a patient, behind Pt.
-var charted = set("has had denies denied reports reported states stated complains complained presents presented admitted seen tolerated will with who c/o appears remains may should did does")
+var charted = set("has had denies denied reports reported states stated complains complained presents presented admitted seen tolerated will with who appears remains may should did does")
 
 // over are the times a change is measured over.
-var over = map[string]string{"y": "year", "q": "quarter", "m": "month"}
+var over = map[string]string{"y": "year", "q": "quarter", "m": "month", "w": "week", "d": "day"}
 
 // perWords are words behind which min. is a minute; numberedThings have numbers.
 var (
@@ -228,7 +228,7 @@ var (
 	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot id")
 	dose           = map[string]string{"tab": "tablet", "tabs": "tablet", "cap": "capsule", "caps": "capsule"}
 	sizes          = map[string]string{"med": "medium", "lg": "large", "lrg": "large", "sm": "small"}
-	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "flr": "floor", "edn": "edition", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
+	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "flr": "floor", "edn": "edition", "rd": "round", "qtr": "quarter", "pl": "place", "gr": "grade", "yr": "year", "dist": "District", "amend": "Amendment", "bn": "Battalion", "brig": "Brigade", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
 )
 
 // works are kinds of music, before a number.
@@ -244,12 +244,16 @@ var (
 func (s *scanner) counts(w, next string) string {
 	first := firstRune(next)
 	switch full := behindOrdinals[strings.ToLower(w)]; {
-	case full != "" && s.afterOrdinal():
+	case full != "" && s.afterOrdinal() && ends[w] == "":
 		return full
 	case dose[w] != "" && unicode.IsLower(first) && unicode.IsNumber(firstRune(s.lastSource())):
 		return one(s.lastSource(), dose[w], dose[w]+"s")
 	case (w == "vit" || w == "Vit") && unicode.IsUpper(first):
 		return "vitamin"
+	case strings.EqualFold(w, "rev") && first >= '0' && first <= '9' && !verse().MatchString(next):
+		return "revision"
+	case strings.EqualFold(w, "long") && meridian().MatchString(next):
+		return "longitude"
 	case w == "vol" && unicode.IsNumber(firstRune(s.lastSource())):
 		return "volume"
 	case w == "no" && numberedThings[s.lastWord()]:
@@ -309,7 +313,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	case w == "Tel" && strings.HasPrefix(after, ":"):
 		s.put([]string{"telephone"}, k)
 		return true
-	case behindOrdinals[strings.ToLower(w)] != "" && len(w) > 1 && w != "Inf" && w != "Div" && s.afterOrdinal():
+	case behindOrdinals[strings.ToLower(w)] != "" && len(w) > 1 && w != "Inf" && w != "Div" && ends[w] == "" && s.afterOrdinal():
 		s.put([]string{behindOrdinals[strings.ToLower(w)]}, k)
 		return true
 	case w == "w" && strings.HasPrefix(after, "/"):
@@ -334,7 +338,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		return true
 	case w == "c" && strings.HasPrefix(after, "/o ") && !joins(s.before()):
 		said := "care of"
-		if r := firstRune(after[3:]); unicode.IsLower(r) && !determiners[following(after[2:])] {
+		if n := following(after[2:]); s.lastWord() == "patient" || unicode.IsLower(firstRune(after[3:])) && !determiners[n] {
 			said = "complaining of" // in a patient's notes
 		}
 		s.put(strings.Fields(said), k+2)
@@ -417,6 +421,9 @@ func following(after string) string {
 	after = strings.TrimPrefix(after[:min(len(after), 24)], " ")
 	return strings.ToLower(after[:wordLen(after)])
 }
+
+// meridian is a number of degrees.
+var meridian = lazy(`^[-−]?\d{1,3}(?:\.\d+)? ?[°º]`)
 
 // courses are how long a treatment lasts.
 var courses = lazy(`^ \d{1,3} ?(?:days?|weeks?|wks?|months?|mos?|hours?|hrs?|d)\b`)

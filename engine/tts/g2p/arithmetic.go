@@ -89,7 +89,7 @@ var arithmetic = []pattern{
 		if mon, day := atoi(m[2]), atoi(m[3]); m[1] == "" && s.accent == US && mon > 1 && mon <= 12 && day > 20 && day <= 31 && !sums[s.lastWord()] && !sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && !pluralNoun(s.nextWord()) && s.nextWord() != "of" && !inches[s.nextWord()] {
 			return dayOf(m[2], m[3], "", s.accent) // 12/25 is a holiday
 		}
-		part := fraction(m[1], m[2], m[3], s.accent)
+		part := s.aPart(fraction(m[1], m[2], m[3], s.accent))
 		if rest := s.text[s.matchEnd:]; (strings.HasPrefix(rest, `"`) && !s.quoted || strings.HasPrefix(rest, "″")) && part != nil {
 			s.matchEnd += utf8.RuneLen(firstRune(rest))
 			if m[1] == "" {
@@ -109,7 +109,14 @@ var arithmetic = []pattern{
 			}
 			return append(fraction(m[1], n, d, s.accent), name)
 		}
-		return join(fraction(m[1], n, d, s.accent), s.unitAfter(m[1] == ""))
+		return join(s.aPart(fraction(m[1], n, d, s.accent)), s.unitAfter(m[1] == ""))
+	}},
+	// Gen. 1:1–2:3
+	{re(`(\d{1,3}):(\d{1,3})[-–—](\d{1,3}):(\d{1,3})`), func(m []string, s *scanner) []string {
+		if !scripture[s.lastWord()] {
+			return nil
+		}
+		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent), []string{"to"}, inPairs(m[3], s.accent), inPairs(m[4], s.accent))
 	}},
 	// 3:1
 	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
@@ -169,11 +176,17 @@ var applied = pattern{re(`([A-Za-z])(['’′]{0,2})\(([^()]{1,24}\))`), func(m 
 	}
 	s.matchEnd -= len(m[3])
 	out := []string{"!" + strings.ToUpper(m[1])}
+	if indices[m[1]] || m[2] == "" && strings.HasPrefix(m[3], m[1]) {
+		return out // n(n+1)/2
+	}
 	for range utf8.RuneCountInString(m[2]) {
 		out = append(out, "prime")
 	}
 	return append(out, "of")
 }}
+
+// indices are letters that no function is called.
+var indices = set("n k m i j")
 
 // argument is what a function is applied to, up to its parenthesis; titled are words before letters
 // whose parts are in parentheses: paragraph b(2).
@@ -238,6 +251,14 @@ func fraction(whole, n, d string, accent Accent) []string {
 	return join(cardinal(whole, accent), []string{"and"}, num, part)
 }
 
+// aPart takes the one of a fraction behind an article: a 1/4 of the class.
+func (s *scanner) aPart(part []string) []string {
+	if len(part) == 2 && part[0] == "one" && s.lastWord() == "a" && (s.nextWord() == "of" || part[1] == "half" || part[1] == "quarter") {
+		return part[1:]
+	}
+	return part
+}
+
 // raised are digits and signs of exponents.
 var raised = map[rune]rune{'⁰': '0', '¹': '1', '²': '2', '³': '3', '⁴': '4', '⁵': '5', '⁶': '6', '⁷': '7', '⁸': '8', '⁹': '9', '⁻': '-', '⁺': '+', 'ⁿ': 'n'}
 
@@ -270,6 +291,8 @@ func power(rest string) (int, []string) {
 		return n, []string{"squared"}
 	case exp == "3":
 		return n, []string{"cubed"}
+	case strings.Trim(exp, "+-") == "": // a charge
+		return n, []string{map[byte]string{'+': "plus", '-': "minus"}[exp[0]]}
 	case digits == "":
 		return n, []string{"to", "the", "power", "of", "!" + strings.ToUpper(strings.Trim(exp, "+-"))}
 	case exp[0] == '-':

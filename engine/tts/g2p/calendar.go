@@ -3,6 +3,7 @@ package g2p
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Dates, times and centuries.
@@ -79,6 +80,14 @@ var calendar = []pattern{
 		}
 		if unit {
 			out = append(out, "hours")
+		}
+		return out
+	}},
+	// 1:27:57.940 of a long one
+	{re(`(\d{1,2}):([0-5]\d):([0-5]\d)\.(\d{1,3})`), func(m []string, s *scanner) []string {
+		out := join(cardinal(m[1], s.accent), []string{one(m[1], "hour", "hours")}, below(atoi(m[2]), false), []string{"minutes", "and"}, below(atoi(m[3]), false), []string{"point"}, digits(m[4]), []string{"seconds"})
+		if s.dated() {
+			return join(clock(m[1], m[2]), []string{"and"}, below(atoi(m[3]), false), []string{"point"}, digits(m[4]), []string{"seconds"})
 		}
 		return out
 	}},
@@ -185,7 +194,7 @@ var calendar = []pattern{
 		return plural(year(m[1]+m[2], s.accent))
 	}},
 	{re(`['’](\d{2})`), func(m []string, s *scanner) []string {
-		if !beforeYears[s.lastWord()] {
+		if !beforeYears[s.lastWord()] && !(s.afterName() && unicode.IsSpace(s.before())) {
 			return nil
 		}
 		return shortYear(m[1], s.accent)
@@ -443,6 +452,11 @@ func sayTime(m []string, s *scanner) []string {
 			}
 		}
 		return out
+	case m[3] != "" && m[4] != "":
+		out = append(join(out, shortYear(m[2], s.accent), []string{"and"}, below(atoi(m[3]), false)), one(strings.TrimPrefix(m[3], "0"), "second", "seconds"))
+		if m[2] == "00" {
+			out = join(below(h, false), []string{"o'clock"}, out[3:])
+		}
 	case m[3] != "":
 		sec := atoi(m[3])
 		if out = append(out, one(m[1], "hour", "hours")); h == 0 {

@@ -296,8 +296,34 @@ var (
 	}}
 )
 
+// courtRules are what the rules of American courts are of.
+var courtRules = map[string]string{"Civ": "civil", "Crim": "criminal", "App": "appellate", "Evid": "evidence", "Bankr": "bankruptcy"}
+
 var namedCodes = []pattern{
-	dotted, version, hardware, internet, account, traced,
+	dotted, version, hardware, internet, account,
+	// SAVE20, COVID19
+	{re(`([A-Z]{4,12})(\d{1,4})`), func(m []string, s *scanner) []string {
+		if !s.known(m[1]) || initialisms[m[1]] {
+			return nil
+		}
+		return append([]string{m[1]}, inPairs(m[2], s.accent)...)
+	}},
+	traced,
+	// sizes S–XXL
+	{re(`(X{0,4}S|M|L|X{1,4}L)[-–](X{0,4}S|M|L|X{1,4}L)`), func(m []string, s *scanner) []string {
+		if w := s.lastWord(); !strings.Contains(m[0], "X") && w != "size" && w != "sizes" || m[1] == m[2] {
+			return nil
+		}
+		return []string{"!" + m[1], "to", "!" + m[2]}
+	}},
+	// Fed. R. Civ. P. 12
+	{re(`Fed\. ?R\. ?(Civ|Crim|App|Evid|Bankr)\.(?: ?(P)\.)?`), func(m []string, s *scanner) []string {
+		out := []string{"Federal", "rule", "of", courtRules[m[1]]}
+		if m[2] != "" {
+			out = append(out, "procedure")
+		}
+		return out
+	}},
 	{re(`(ISBN|ISSN|DOI)(?:-(1[03]))?:?\s?([\dX][\dX-]{7,16})`), func(m []string, s *scanner) []string {
 		out := []string{"!" + m[1]}
 		if m[2] != "" {

@@ -45,6 +45,18 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 		s.add(item{Token: Token{Text: rest[:k], Kind: Punctuation, Phonemes: p}}, k)
 	}
+	if k, words := bounded(rest); k > 0 {
+		s.space()
+		s.put(words, k)
+		s.space()
+		return
+	}
+	if k, words := root(rest); k > 0 && !joins(before) {
+		s.space()
+		s.put(words, k)
+		s.space()
+		return
+	}
 	if k, words := power(rest); k > 0 && (joins(before) || before == ')') {
 		s.space()
 		s.put(words, k)
@@ -88,12 +100,12 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say("prime", n)
 	case r == '|' && joins(before) && joins(next) && s.wordBack(2) == "of" && s.wordBack(3) == "p":
 		s.say("given", n) // P(A|B)
-	case r == '/' && s.afterPower() && unitAhead(rest[n:]) != "":
-		u := unitAhead(rest[n:])
+	case r == '/' && s.afterPower() && powerUnit(rest[n:]) != "":
+		u := powerUnit(rest[n:])
 		s.say("per "+units[u][0], n+len(u)) // ×10³/µL
-	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && unitAhead(rest[n:]) != "":
-		u := unitAhead(rest[n:])
-		s.say("per "+units[u][0], n+len(u))
+	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && perAhead(rest[n:]) != "":
+		u := rest[n : n+wordLen(rest[n:])]
+		s.say("per "+perAhead(u), n+len(u))
 	case r == '&' && entity(rest) > 0:
 		k := entity(rest)
 		s.say(entities[rest[1:k-1]], k)
@@ -113,6 +125,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.put(words, len(m)) // $HOME/bin:$PATH
 	case r == '$' && unicode.IsLetter(next):
 		s.say("dollar", n)
+	case r == '~' && joins(before) && unicode.IsDigit(next):
+		s.say("tilde", n) // HEAD~3
 	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
 		s.say("about", n)
 	case (r == '*' || r == '#') && unicode.IsDigit(next) && keyed[s.lastWord()]:
@@ -192,7 +206,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		punct(marks[r], n)
 	case signs[r] != "":
 		said := signs[r]
-		if short, ok := strings.CutSuffix(said, " of"); ok && strings.HasPrefix(rest[n:], " of ") {
+		if short, ok := strings.CutSuffix(said, " of"); ok && (strings.HasPrefix(rest[n:], " of ") || strings.HasPrefix(rest[n:], " from ") || strings.HasPrefix(rest[n:], " over ")) {
 			said = short
 		}
 		s.say(said, n)
@@ -273,6 +287,28 @@ func unitAhead(rest string) string {
 	}
 	return u
 }
+
+// powerUnit is the unit rest begins with, behind a power: ×10⁹/L.
+func powerUnit(rest string) string {
+	if u := rest[:wordLen(rest)]; u == "L" || u == "s" || u == "l" {
+		return u
+	}
+	return unitAhead(rest)
+}
+
+// perAhead is the name of what rest begins with, where something is counted by it: cups/day.
+func perAhead(rest string) string {
+	u := rest[:wordLen(rest)]
+	if full := per[u]; full != "" && len(u) > 1 {
+		return full
+	}
+	if counters[u] {
+		return u
+	}
+	return units[unitAhead(rest)][0]
+}
+
+var counters = set("hour minute second night person mile gallon pound acre serving household student room capita shift session decade game match visit person")
 
 // unitNumber is the number of a flat: #3B.
 var unitNumber = lazy(`^\d{1,4}-?[A-Z]\b`)

@@ -66,7 +66,7 @@ var currencyCodes = func() string {
 const (
 	dollars = `(?:US|AU?|CA?|NZ|HK|SG?|R|MX|NT)\$`
 	amount  = `\d+\.\d{4,}|\d{1,3}(?:[ \x{a0}\x{202f}]\d{3})+,\d{1,2}|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?|\.\d+`
-	scale   = `(?:[ -]?(thousand|million|billion|trillion)\b|\s?(k|K|M|B|T|bn|m|mn|mm|MM|tn|Mrd|Mio)\b)?`
+	scale   = `(?:[ -]?(thousand|million|billion|trillion|lakh crore|lakhs?|crores?)\b|\s?(k|K|M|B|T|bn|m|mn|mm|MM|tn|Mrd|Mio|cr)\b)?`
 )
 
 var money = []pattern{
@@ -119,8 +119,11 @@ var namedMoney = []pattern{
 		}
 		return s.paidFor(append(out, strings.Fields(c[1])...))
 	}},
-	{re(`((?:` + dollars + `|Rs\.|kr\.?|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+	{re(`((?:` + dollars + `|Rs\.?|kr\.?|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		sign := strings.TrimRight(m[1], " \u00a0\u202f")
+		if sign == "Rs" {
+			sign = "Rs."
+		}
 		if sign == "INR" && len(m[2]) > 0 && atoi(m[2][:1]) < 10 && len(strings.SplitN(m[2], ".", 2)[0]) == 1 {
 			return nil // of blood
 		}
@@ -152,7 +155,7 @@ func plainAmount(sign, s string) string {
 }
 
 var magnitudes = map[string]string{"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "mm": "million", "MM": "million", "Mio": "million", "Mrd": "billion",
-	"B": "billion", "bn": "billion", "T": "trillion", "tn": "trillion"}
+	"B": "billion", "bn": "billion", "T": "trillion", "tn": "trillion", "cr": "crore"}
 
 func magnitude(s string) string {
 	if full, ok := magnitudes[s]; ok {
@@ -206,7 +209,7 @@ func sum(c currency, amount, mag string, s *scanner) []string {
 	}
 	name := strings.Fields(s.named1(whole, c[0], c[1]))
 	if mag != "" {
-		return join(decimal(amount, s.accent), []string{magnitude(mag)}, strings.Fields(s.named1("", c[0], c[1])))
+		return join(decimal(amount, s.accent), strings.Fields(magnitude(mag)), strings.Fields(s.named1("", c[0], c[1])))
 	}
 	if len(frac) > 2 || c[2] == "" && frac != "" {
 		return join(decimal(amount, s.accent), strings.Fields(s.named1("", c[0], c[1])))

@@ -29,9 +29,10 @@ type scanner struct {
 	chunkEnd int // end of the run without spaces that i is in
 	quoted   bool
 	lexicons []*UserLexicon
-	replaced int   // bytes that their aliases have put in
-	refused  error // what a lexicon says of a word that English lacks the sounds of
-	matchEnd int   // where the match of the pattern that is tried ends
+	replaced int                 // bytes that their aliases have put in
+	refused  error               // what a lexicon says of a word that English lacks the sounds of
+	matchEnd int                 // where the match of the pattern that is tried ends
+	known    func(w string) bool // whether the dictionary has a word
 }
 
 // numberSigns may begin what the patterns of numbers know.
