@@ -37,6 +37,18 @@ var arithmetic = []pattern{
 		s.matchEnd = s.i + 1
 		return ordinal(cardinal(m[1], s.accent))
 	}},
+	// (Root 52*)
+	{re(`(\d{1,3})\*`), func(m []string, s *scanner) []string {
+		n := len(s.out)
+		if rest := s.text[s.matchEnd:]; n < 2 || s.out[n-2].Phonemes != "(" || !s.afterName() || rest == "" || rest[0] != ')' && rest[0] != ',' {
+			return nil
+		}
+		return append(cardinal(m[1], s.accent), "not", "out")
+	}},
+	// 402/9d
+	{re(`(\d{2,3})/(\d)d(?:ec)?`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"for"}, cardinal(m[2], s.accent), []string{"declared"})
+	}},
 	// 4-5/8
 	{re(`(\d{1,3})-(\d{1,2})/(2|3|4|8|16|32|64)`), func(m []string, s *scanner) []string {
 		if atoi(m[2]) >= atoi(m[3]) {
@@ -120,6 +132,9 @@ var arithmetic = []pattern{
 	}},
 	// 3:1
 	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
+		if (portWords[s.lastWord()] || s.lastSource() == "-p") && m[3] == "" {
+			return join(inPairs(m[1], s.accent), []string{"to"}, inPairs(m[2], s.accent)) // -p 8080:80
+		}
 		if scripture[s.lastWord()] && m[3] == "" {
 			return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent)) // Luke 2:1, Psalm 119:105
 		}
@@ -136,7 +151,7 @@ var arithmetic = []pattern{
 }
 
 // overs stand behind the runs and wickets of cricket.
-var overs = lazy(`^ (?:\(\d{1,3}(?:\.\d)? ov|in \d{1,3}(?:\.\d)? overs|dec\b|declared)`)
+var overs = lazy(`^ (?:\((?:\d{1,3}(?:\.\d)? ov|[A-Z][a-z]+ \d)|in \d{1,3}(?:\.\d)? overs|dec\b|declared)`)
 
 // rated reports whether n/of is what someone gave or got, and no fraction: of ten, if it is no
 // part of something or of a sum, of other round numbers, behind a word that says so.
@@ -184,6 +199,9 @@ var applied = pattern{re(`([A-Za-z])(['’′]{0,2})\(([^()]{1,24}\))`), func(m 
 	}
 	return append(out, "of")
 }}
+
+// portWords stand before a port and the one it is mapped to.
+var portWords = set("port ports publish")
 
 // indices are letters that no function is called.
 var indices = set("n k m i j")

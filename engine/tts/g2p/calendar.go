@@ -145,6 +145,13 @@ var calendar = []pattern{
 		}
 		return dayOf(mon, day, m[3], s.accent)
 	}},
+	// 2024-07, where no season is
+	{re(`((?:19|20)\d\d)-(0[1-9]|1[0-2])`), func(m []string, s *scanner) []string {
+		if atoi(m[1][2:])+1 == atoi(m[2]) {
+			return nil
+		}
+		return append([]string{month(m[2])}, year(m[1], s.accent)...)
+	}},
 	// 03/2024
 	{re(`(0?[1-9]|1[0-2])/((?:19|20)\d\d)`), func(m []string, s *scanner) []string { return append([]string{month(m[1])}, year(m[2], s.accent)...) }},
 	// on 10/31
@@ -185,7 +192,7 @@ var calendar = []pattern{
 	}},
 	// 1990s, '80s, class of '99; but after 30s
 	{re(`['’]?(\d{1,2})?(\d0)['’]?s`), func(m []string, s *scanner) []string {
-		if len(m[0]) < 5 && isDigit(m[0][0]) && lasting[s.lastWord()] {
+		if len(m[0]) < 5 && isDigit(m[0][0]) && lasting[s.lastWord()] || s.hyphened() {
 			return nil
 		}
 		if m[1] == "" {
@@ -194,7 +201,7 @@ var calendar = []pattern{
 		return plural(year(m[1]+m[2], s.accent))
 	}},
 	{re(`['’](\d{2})`), func(m []string, s *scanner) []string {
-		if !beforeYears[s.lastWord()] && !(s.afterName() && unicode.IsSpace(s.before())) {
+		if model := unicode.IsUpper(firstRune(s.nextWord())) && !joins(s.before()); !beforeYears[s.lastWord()] && !model && !(s.afterName() && unicode.IsSpace(s.before())) {
 			return nil
 		}
 		return shortYear(m[1], s.accent)
@@ -292,6 +299,9 @@ var namedDates = []pattern{
 	}},
 	{re(dayNames), func(m []string, s *scanner) []string {
 		after := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)], ", ")
+		if shut := strings.HasPrefix(after, "closed") || strings.HasPrefix(after, "only"); shut && len(m[0]) < 6 && s.lastWord() != "the" {
+			return []string{fullName(m[0], weekdays)}
+		}
 		if len(m[0]) > 5 || after == "" || after[0] < '0' || after[0] > '9' && fullName(after, months) == "" {
 			return nil
 		}

@@ -91,6 +91,16 @@ var codes = []pattern{
 	{re(`(40[13])\(([bk])\)`), func(m []string, s *scanner) []string {
 		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
 	}},
+	// 661-08931, 35-209900-176148-1
+	{re(`\d{1,8}-\d{1,8}(?:-\d{1,8})*`), func(m []string, s *scanner) []string {
+		groups := strings.Split(m[0], "-")
+		for _, g := range groups[1:] {
+			if len(g) > 1 && g[0] == '0' || len(groups) > 3 || len(groups) == 3 && len(g) > 3 {
+				return groupsOf(m[0])
+			}
+		}
+		return nil
+	}},
 	// 118-2203917
 	{re(`(\d{2,8})-(\d{5,10})`), func(m []string, s *scanner) []string {
 		if s.lastWord() != "number" && len(m[2]) < len(m[1])+3 && atoi(m[1]) < atoi(m[2]) {
@@ -114,6 +124,15 @@ var codes = []pattern{
 		out := join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
 		if m[3] != "" {
 			out = append(out, "!"+m[3])
+		}
+		return out
+	}},
+	// 1s² 2p⁶ of electrons
+	{re(`(?:[1-7][spdf][¹²³⁴-⁹][⁰¹²³⁴-⁹]?){1,6}`), func(m []string, s *scanner) []string {
+		var out []string
+		for _, shell := range shells().FindAllStringSubmatch(m[0], -1) {
+			count := strings.Map(func(r rune) rune { return raised[r] }, shell[3])
+			out = append(append(join(out, cardinal(shell[1], s.accent)), "!"+strings.ToUpper(shell[2])), cardinal(count, s.accent)...)
 		}
 		return out
 	}},
@@ -216,11 +235,11 @@ var codes = []pattern{
 		return join(cardinal(m[1], s.accent), []string{"!W"}, cardinal(m[2], s.accent))
 	}},
 	// 5900X
-	{re(`(\d{4})([A-Z]{1,2})`), func(m []string, s *scanner) []string {
-		if _, ok := units[m[2]]; ok || m[2] == "M" {
+	{re(`(\d{4})(X3D|[A-Z]{1,3})`), func(m []string, s *scanner) []string {
+		if _, ok := units[m[2]]; ok || m[2] == "M" || currencies[m[2]][0] != "" {
 			return nil
 		}
-		return append(inPairs(m[1], s.accent), "!"+m[2])
+		return join(inPairs(m[1], s.accent), serial(m[2], s.accent))
 	}},
 }
 
@@ -296,6 +315,9 @@ var (
 	}}
 )
 
+// shells are those of electrons, with how many they hold.
+var shells = lazy(`([1-7])([spdf])([⁰¹²³⁴-⁹]+)`)
+
 // courtRules are what the rules of American courts are of.
 var courtRules = map[string]string{"Civ": "civil", "Crim": "criminal", "App": "appellate", "Evid": "evidence", "Bankr": "bankruptcy"}
 
@@ -317,6 +339,7 @@ var namedCodes = []pattern{
 		return []string{"!" + m[1], "to", "!" + m[2]}
 	}},
 	// Fed. R. Civ. P. 12
+	{re(`Pub\. ?L\.`), func(m []string, s *scanner) []string { return []string{"public", "law"} }},
 	{re(`Fed\. ?R\. ?(Civ|Crim|App|Evid|Bankr)\.(?: ?(P)\.)?`), func(m []string, s *scanner) []string {
 		out := []string{"Federal", "rule", "of", courtRules[m[1]]}
 		if m[2] != "" {

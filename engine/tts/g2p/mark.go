@@ -92,7 +92,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 	case r == '−', r == '-' && !unicode.IsSpace(next) && (s.lastWord() == "equals" || unicode.IsDigit(next) && (variables[before] && !joins(runeBefore(s.text[:s.i-1])) || s.lastWord() == "utc" || s.lastWord() == "gmt")):
 		s.say("minus", n)
-	case r == '/' && (joins(before) && (len(s.lastSource()) < 3 || unicode.IsDigit(before)) || before == ')' || raised[before] != 0) && (joins(next) || next == '(') && (s.equated() || variables[before] && unicode.IsDigit(next) && !joins(runeBefore(s.text[:s.i-1]))):
+	case r == '/' && (joins(before) && (len(s.lastSource()) < 3 || unicode.IsDigit(before)) || before == ')' || raised[before] != 0 || before >= '₀' && before <= '₉') && (joins(next) || next == '(') && (s.equated() || variables[before] && unicode.IsDigit(next) && !joins(runeBefore(s.text[:s.i-1]))):
 		s.say("over", n)
 	case r == '/' && unicode.IsDigit(before) && variables[next] && !joins(firstRune(rest[n+utf8.RuneLen(next):])):
 		s.say("over", n) // 1/x
@@ -133,6 +133,9 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say(map[rune]string{'*': "star", '#': "pound"}[r], n) // of a telephone
 	case (r == '-' || r == '–') && (hours[s.lastWord()] && unicode.IsDigit(next) || s.lastWord() == "m" && (strings.HasPrefix(rest[n:], "noon") || strings.HasPrefix(rest[n:], "midnight"))):
 		s.say("to", n)
+	case r == '*' && (joins(before) || before == ')') && strings.HasPrefix(rest, "**") && starPower().MatchString(rest[:min(len(rest), 8)]) && !s.emphasized():
+		k, words := power("^" + rest[2:])
+		s.say(strings.Join(words, " "), k+1) // i**2
 	case r == '*' && s.lastWord() == "select":
 		s.say("star", n)
 	case r == '*' || r == '`' || r == '|' || r == '_' || r == '~' || r == '-' || r == '/' || r == '\'' || r == '’' || r == '‘':
@@ -199,7 +202,11 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	case (r == '²' || r == '³' || raised[r] != 0) && !joins(before) && isotope().MatchString(rest[:min(len(rest), 24)]):
 		k := strings.IndexFunc(rest, func(r rune) bool { return raised[r] == 0 })
 		number := strings.Map(func(r rune) rune { return raised[r] }, rest[:k])
-		s.say(strings.Join(inPairs(number, s.accent), " "), k)
+		said := strings.Join(inPairs(number, s.accent), " ")
+		if w := rest[k : k+wordLen(rest[k:])]; elements[w] != "" {
+			said, k = elements[w]+" "+said, k+len(w)
+		}
+		s.say(said, k)
 	case r == '!' && variables[before] && !joins(runeBefore(s.text[:s.i-1])) && factorialBehind().MatchString(rest[n:min(len(rest), 8)]):
 		s.say("factorial", n)
 	case marks[r] != "":
@@ -248,6 +255,17 @@ var (
 	isotope         = lazy(`^[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}[A-Z][a-z]?\b`)
 	factorialBehind = lazy(`^(?: ?[-+−=×*/÷<>)]| [a-z]|/)`)
 )
+
+// starPower is a power as programs write it.
+var starPower = lazy(`^\*\*\d{1,3}(?:[^*\d]|$)`)
+
+// emphasized reports whether the last two stars before in this line await two more.
+func (s *scanner) emphasized() bool {
+	line := s.text[max(0, s.i-longest):s.i]
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	k := strings.LastIndex(line, "**")
+	return k >= 0 && (k == 0 || !joins(runeBefore(line[:k]))) && !strings.HasPrefix(line[k+2:], " ")
+}
 
 var serialAhead = lazy(`^[A-Z]{1,4}-?\d`)
 

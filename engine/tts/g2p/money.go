@@ -164,7 +164,7 @@ func magnitude(s string) string {
 	return s
 }
 
-var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min|oz|bbl|ton|tonne|seat|head|share|sh|bag|box|kWh|MWh|GB|TB|item|piece|student|child|adult|guest|room|ticket|[a-z]{4,9})\b`)
+var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|nt|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min|oz|bbl|ton|tonne|seat|head|share|sh|bag|box|kWh|MWh|GB|TB|item|piece|student|child|adult|guest|room|ticket|[a-z]{4,9})\b`)
 
 // moneyWords says an amount, 1.50 as one euro and fifty cents, and what it is paid for.
 func moneyWords(c currency, amount, mag string, s *scanner) []string {

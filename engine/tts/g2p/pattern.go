@@ -66,6 +66,9 @@ var street4 = lazy(`^ (?:[NSEW]\.? |[NS]\.?[EW]\.? )?(?:[A-Z0-9][A-Za-z0-9]+ ){1
 
 // released reports whether the name of a program stands before, and a comparison between: npm >= 9.10.
 func (s *scanner) released() bool {
+	if b := s.text[max(0, s.i-2):s.i]; len(b) == 2 && (b[1] == ':' || b[1] == '@') && isLetter(b[0]) {
+		return true // python:3.12-slim
+	}
 	k := 1
 	for k < 8 && compared[s.wordBack(k)] {
 		k++
@@ -170,8 +173,8 @@ func (s *scanner) describes() bool {
 	if before := s.lastWord(); before != "a" && before != "an" {
 		return false
 	}
-	if rest := s.text[s.matchEnd:]; strings.HasPrefix(rest, "-a-") || strings.HasPrefix(rest, "-an-") || strings.HasPrefix(rest, "-per-") {
-		return true // a €30-a-night room
+	if rest := s.text[s.matchEnd:]; len(rest) > 2 && rest[0] == '-' && isLetter(rest[1]) {
+		return true // a €30-a-night room, a $10-off coupon
 	} else if !strings.HasPrefix(rest, " ") {
 		return false
 	} else if len(rest) > 1 && isDigit(rest[1]) {

@@ -96,6 +96,10 @@ func (s *scanner) step() {
 			s.put(words, k)
 			return
 		}
+		if k, words := hexadecimal(rest); k > 0 {
+			s.put(words, k)
+			return
+		}
 		if k, words := address(s.text[s.i:s.chunkEnd], before); k > 0 {
 			s.put(words, k)
 			return

@@ -60,6 +60,12 @@ const (
 	element = `(?:` + symbol + `|\((?:` + symbol + `){1,6}\)[0-9₀-₉]{1,2})`
 )
 
+// elements are names of those whose isotopes are spoken of.
+var elements = map[string]string{
+	"H": "hydrogen", "He": "helium", "Li": "lithium", "B": "boron", "C": "carbon", "N": "nitrogen", "O": "oxygen", "F": "fluorine", "Na": "sodium", "P": "phosphorus", "S": "sulfur", "K": "potassium", "Fe": "iron", "Co": "cobalt", "Ni": "nickel", "Kr": "krypton", "Sr": "strontium", "Tc": "technetium", "I": "iodine",
+	"Xe": "xenon", "Cs": "cesium", "Ba": "barium", "Pb": "lead", "Bi": "bismuth", "Po": "polonium", "Rn": "radon", "Ra": "radium", "Th": "thorium", "U": "uranium", "Np": "neptunium", "Pu": "plutonium", "Am": "americium",
+}
+
 // notFormulas are words whose letters are symbols of elements all the same.
 var notFormulas = set("HeLa NaN LaTe CoCo CoCa CaBi LiSa BaCk")
 
@@ -80,7 +86,7 @@ var (
 	keys           = set("major minor clarinet trumpet cornet horn saxophone sax tuba euphonium chord scale")
 	coded          = set("plate plates vin code sku confirmation voucher coupon serial registration")
 	ordinalEnds    = map[string]bool{"ST": true, "ND": true, "RD": true, "TH": true}
-	lettered       = set("item section exhibit schedule note table figure part appendix class rule form group title grade chapter article level zone block route unit apartment suite gate row seat exit room flat bay platform terminal bus track highway door aisle pier stand")
+	lettered       = set("item section exhibit schedule note table figure part appendix class rule form group title grade chapter article level zone block route unit apartment suite gate row seat exit room flat bay platform terminal bus track highway door aisle pier stand runway")
 	batted         = set("batting batted hit hits hitting slugging slugged")
 	averages       = set("hitter hitters record average team percentage season")
 	secrets        = set("code otp passcode iban pin id")
@@ -133,6 +139,22 @@ func serial(s string, accent Accent) []string {
 		i = j
 	}
 	return out
+}
+
+// hexadecimal reads the number of letters a to f and figures that rest begins with, and its
+// length: a hash.
+func hexadecimal(rest string) (int, []string) {
+	k, changes := 0, 0
+	for k < len(rest) && k < longest && (isDigit(rest[k]) || rest[k] >= 'a' && rest[k] <= 'f') {
+		if k > 0 && isDigit(rest[k]) != isDigit(rest[k-1]) {
+			changes++
+		}
+		k++
+	}
+	if k < 6 || changes < 3 || joins(firstRune(rest[k:])) {
+		return 0, nil
+	}
+	return k, characters(rest[:k])
 }
 
 // texted are words as they are written in a hurry, with figures for sounds.

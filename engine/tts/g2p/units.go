@@ -37,7 +37,7 @@ var units = map[string][2]string{
 
 // per are units after a slash: km/h.
 var per = map[string]string{"bbl": "barrel", "h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
-	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "sh": "share", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt"}
+	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "sh": "share", "nt": "night", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt"}
 
 // races are words next to which 10k is a distance, raced those before it where nothing is counted.
 var (
@@ -223,14 +223,14 @@ var measures = []pattern{
 		if s.lastWord() == "a" && patient[s.nextWord()] && len(m[1]) == 2 {
 			return nil // a 65M with chest pain
 		}
-		return append(decimal(plainAmount("", m[1]), s.accent), "million")
+		return join(decimal(plainAmount("", m[1]), s.accent), []string{"million"}, s.countedUnit())
 	}},
 	// 300K likes, 1.5K; but a 10K run, a 4K screen
 	{re(`(` + numeral + `)K`), func(m []string, s *scanner) []string {
 		if !s.thousandfold(m[1]) {
 			return nil
 		}
-		return append(decimal(m[1], s.accent), "thousand")
+		return join(decimal(m[1], s.accent), []string{"thousand"}, s.countedUnit())
 	}},
 	{re(`(\d{2,3})/(\d{2,3})\s?mmHg`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{"over"}, cardinal(m[2], s.accent), strings.Fields(units["mmHg"][1]))
@@ -284,7 +284,7 @@ func sexagesimal(n, name string, accent Accent) []string {
 // thousandfold reports whether the K behind number is a thousand.
 func (s *scanner) thousandfold(number string) bool {
 	next := s.nextWord()
-	return !races[next] && !races[s.lastWord()] && !joins(s.before()) && (strings.Contains(number, ".") || len(number) > 2 || pluralNoun(next) && unicode.IsLower(firstRune(next)))
+	return !races[next] && !races[s.lastWord()] && !joins(s.before()) && (strings.Contains(number, ".") || len(number) > 2 || areaBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) || pluralNoun(next) && unicode.IsLower(firstRune(next)))
 }
 
 // sized reports whether a × stands between two lengths: a unit follows, or something is spoken
@@ -347,7 +347,7 @@ func (s *scanner) unitAfter(single bool) []string {
 	}
 	out += map[string]string{"²": " squared", "³": " cubed"}[m[3]]
 	end := s.matchEnd + len(m[0])
-	if strings.HasPrefix(s.text[end:], ". ") && end+2 < len(s.text) && unicode.IsLower(firstRune(s.text[end+2:])) {
+	if strings.HasPrefix(s.text[end:], ".,") || strings.HasPrefix(s.text[end:], ". ") && end+2 < len(s.text) && unicode.IsLower(firstRune(s.text[end+2:])) {
 		end++
 	}
 	s.matchEnd = end
@@ -367,115 +367,3 @@ func (s *scanner) cooking() bool {
 }
 
 var cooked = set("bake roast simmer boil cook fry grill steam marinate chill soak braise saute knead")
-
-var perAgain = lazy(`^/([A-Za-z]{1,3})\b`)
-
-// aged is what stands behind y of years.
-var aged = lazy(`^(?:$|[.,;)]|\s(?:old|ago)\b)`)
-
-// measure says a number with its unit. Groups: sign, number, what stands between,
-// square or cubic, unit, power, per, power of per, stop.
-func measure(m []string, s *scanner) []string {
-	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], m[5], m[6], strings.TrimPrefix(m[7], "."), m[8], m[9]
-	u, ok := unitOf(unit)
-	if !ok {
-		return nil
-	}
-	end := s.matchEnd - len(stop)
-	after := s.text[end:min(len(s.text), end+3)]
-	spaced := gap != "" && gap != "-"
-	bare := shape+power+slash == ""
-	// A letter on its own is a unit only right behind its number ("5 A grades"), but
-	// for those no sentence goes on with.
-	if unit == "d" && !(s.lastWord() == "for" || s.lastWord() == "times" || gap == "" && atoi(n) > 3 && !strings.Contains(n, ".")) || unit == "y" && !(spaced && !s.equated() && aged().MatchString(s.text[end:])) {
-		return nil
-	}
-	if bare && len(unit) == 1 && spaced && unit != "d" && unit != "y" && !strings.Contains("mghslLVW", unit) && !(unit == "A" && preps[following(s.text[end:])]) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
-		return nil
-	}
-	if unit == "A" && gap == "" && unicode.IsUpper(firstRune(strings.TrimPrefix(after, " "))) {
-		return nil // 31A High St.
-	}
-	if unit == "m" && bare && gap == "" && (lasting[s.lastWord()] || s.cooking()) {
-		u = units["min"] // lasts 45m
-	}
-	if next := s.nextWord(); unit == "pt" && !poured[next] && (gap == "-" || scored[next]) {
-		u = units["pts"] // a 1.2-pt. margin
-	}
-	if unit == "pts" && poured[s.nextWord()] {
-		u = units["pt"] // 2 pts. cream
-	}
-	if unit == "pp" && (stop != "" || !strings.Contains(n, ".") && sign == "") {
-		return nil // pages
-	}
-	if unit == "in" && spaced && bare && stop == "" && !set("foot feet")[s.lastWord()] && after != "" && !strings.ContainsAny(after[:1], ",);.:!?") {
-		return nil
-	}
-	if gap == "-" && len(unit) == 1 && upper(unit[0]) && slash == "" && !unicode.IsLower(firstRune(s.nextWord())) {
-		return nil // unit 11-A
-	}
-	if unit == "in" && gap == "-" && strings.HasPrefix(after, "-a") {
-		return nil // a 1-in-a-million chance
-	}
-	if unit == "W" && spaced && (strings.HasPrefix(after, ". ") || streetAhead().MatchString(strings.TrimPrefix(s.text[end:min(len(s.text), end+48)], " "))) {
-		return nil // 1200 W. Oak St.
-	}
-	if gap == "" && joins(s.before()) {
-		return nil // MP3s
-	}
-	if unit == "k" && bare && gap == "" && sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) {
-		return nil // 2k + 1
-	}
-	if unit == "k" && bare && s.raced(n) || bare && len(unit) == 1 && s.labelled() {
-		return nil
-	}
-	if stop != "" {
-		// The stop of a shortened unit, unless the sentence ends.
-		rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+6)], " ")
-		if rest == "" || unicode.IsUpper(firstRune(rest)) {
-			return nil
-		}
-	}
-	n = strings.ReplaceAll(n, " ", "")
-	if whole, frac, ok := strings.Cut(n, ","); ok && len(frac) < 3 {
-		n = whole + "." + frac
-	}
-	name := s.named1(n, u[0], u[1])
-	if gap == "-" {
-		name = u[0] // a 5-km run
-	}
-	switch power = shape + power; {
-	case power == "":
-	case strings.ContainsAny(power, "s²2"):
-		name = "square " + name
-	default:
-		name = "cubic " + name
-	}
-	if slash != "" {
-		p, ok := per[slash[1:]]
-		if base, square := strings.CutSuffix(slash[1:], "²"); square && per[base] != "" {
-			p, ok = "square "+per[base], true
-		} else if base, cubic := strings.CutSuffix(slash[1:], "³"); cubic && per[base] != "" {
-			p, ok = "cubic "+per[base], true
-		} else if len(slash) > 4 && !ok {
-			p, ok = slash[1:], true // 320 cal/serving
-		}
-		if !ok {
-			return nil
-		}
-		name += " per " + p
-		switch power2 {
-		case "²":
-			name += " squared"
-		case "³":
-			name += " cubed"
-		}
-		if again := perAgain().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]); again != nil && units[again[1]][0] != "" {
-			name += " per " + units[again[1]][0] // km/s/Mpc
-			s.matchEnd += len(again[0])
-		}
-	} else if power2 != "" {
-		return nil
-	}
-	return join(minus(sign), decimal(n, s.accent), strings.Fields(name))
-}
