@@ -10,6 +10,14 @@ var starters = set(`the it he she we they i this that these those a an in on at 
 
 // abbreviated reads an abbreviation of k bytes, with what stands after it.
 func (s *scanner) abbreviated(w string, k int, after string) bool {
+	if u, ok := units[w]; ok && len(w) > 1 && w != "in" && s.lastSource() == "+" {
+		n := k
+		if strings.HasPrefix(after, ".") && len(after) > 1 {
+			n++
+		}
+		s.put(strings.Fields(u[1]), n) // 10+ yrs.
+		return true
+	}
 	if u, ok := units[w]; ok && len(w) > 1 && (s.lastWord() == "per" || perWords[s.lastWord()] && spans[w] && strings.HasPrefix(after, ".")) {
 		n := k
 		if strings.HasPrefix(after, ".") && len(after) > 1 {
@@ -89,7 +97,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			if roman := next[:wordLen(next)]; !digit && !labelAhead().MatchString(next) && !(upper && len(w) > 1 && romanNumber(roman) > 0 && !(roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of "))) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) && !(len(roman) > 1 && len(w) > 1 && w != "no" && w != "No" && strings.Trim(roman, "ivx") == "" && romanNumber(roman) > 0) && !(a.full == "number" && codeAhead().MatchString(next)) && !(len(roman) > 1 && (a.full == "volume" || a.full == "chapter" || a.full == "book" || a.full == "part") && romanNumber(roman) > 0) || len(w) == 1 && !small {
 				continue
 			}
-			if small && w == "cat" {
+			if w == "cat" || w == "tab" {
 				continue
 			}
 			if scripture[strings.ToLower(a.full)] && (small || people[strings.ToLower(w)] && !verse().MatchString(next) && !nths[s.lastWord()]) {
@@ -209,6 +217,8 @@ func (s *scanner) counts(w, next string) string {
 		return "volume"
 	case w == "no" && numberedThings[s.lastWord()]:
 		return "number"
+	case (w == "est" || w == "Est") && estimated().MatchString(next):
+		return "estimated"
 	case lived[w] != "" && yearAhead().MatchString(next) && (len(s.out) == 0 || s.out[len(s.out)-1].Kind == Punctuation):
 		return lived[w]
 	case w == "med" && (strings.HasPrefix(next, "heat") || strings.HasPrefix(next, "low") || strings.HasPrefix(next, "high")):
@@ -294,6 +304,9 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		}
 		s.put(strings.Fields(said), k+2)
 		s.space()
+		return true
+	case w == "lim" && approached().MatchString(after[:min(len(after), 8)]):
+		s.put([]string{"limit", "as"}, k)
 		return true
 	case w == "v" && s.afterName() && strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])):
 		s.put([]string{"versus"}, k)
@@ -381,6 +394,12 @@ var charts = set("patient m f old man woman male female he she")
 
 // meridian is a number of degrees.
 var meridian = lazy(`^[-−]?\d{1,3}(?:\.\d+)? ?[°º]`)
+
+// approached is what stands behind lim.
+var approached = lazy(`^ [a-z] ?(?:→|->)`)
+
+// estimated is what stands behind est. where nothing was founded.
+var estimated = lazy(`^(?:[a-hj-z]|i[a-mo-z]|~|[$£€]|(?:\d{1,3}|\d{1,3},\d{3})(?:[^\d,]|$))`)
 
 // codeIs is what a number is said to be.
 var codeIs = lazy(`^(?:is|was) (?:\d|[A-Z]{1,4}[ -]?\d)`)

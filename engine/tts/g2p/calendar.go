@@ -157,7 +157,7 @@ var calendar = []pattern{
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
 		common := atoi(m[1]) < atoi(m[2]) && atoi(m[2]) <= 12
-		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && !(s.lastWord() == "of" && s.wordBack(2) == "week") && (common || !s.dueBy()) && (common || !strings.HasSuffix(s.lastWord(), "ed") || s.nextWord() != "") {
+		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && !(s.lastWord() == "of" && written[s.wordBack(2)]) && (common || !s.dueBy()) && (common || !strings.HasSuffix(s.lastWord(), "ed") || s.nextWord() != "") {
 			return nil
 		}
 		return dayOf(m[1], m[2], "", s.accent)
@@ -215,10 +215,11 @@ var calendar = []pattern{
 	}},
 }
 
-// dateWords are words behind which 10/31 is a day, clockWords those behind which 0900 is a time,
+// dateWords are words behind which 10/31 is a day, written those before "of" and one, clockWords those behind which 0900 is a time,
 // beforeYears those behind which '08 is a year.
 var (
 	dateWords   = set("on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
+	written     = set("week letter email e-mail memo note notice invoice order call meeting message report statement")
 	lasting     = set("after within every took takes take taking last lasts lasted than about under over timeout delay interval waited wait waits sleep equals for another")
 	departing   = set("arrives departs leaves train service bus from to arriving departing leaving")
 	clockWords  = set("at by until till before after around from to since dep arr departs arrives departing arriving departure arrival")

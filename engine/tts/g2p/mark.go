@@ -94,6 +94,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say("minus", n)
 	case r == '/' && (joins(before) && (len(s.lastSource()) < 3 || unicode.IsDigit(before)) || before == ')' || raised[before] != 0 || before >= '₀' && before <= '₉') && (joins(next) || next == '(') && (s.equated() || variables[before] && unicode.IsDigit(next) && !joins(runeBefore(s.text[:s.i-1]))):
 		s.say("over", n)
+	case r == '/' && spaced && unicode.IsSpace(next) && s.equated() && dividend().MatchString(s.text[max(0, s.i-4):s.i]):
+		s.say("over", n) // (a + b) / 2c
 	case r == '/' && unicode.IsDigit(before) && variables[next] && !joins(firstRune(rest[n+utf8.RuneLen(next):])):
 		s.say("over", n) // 1/x
 	case (r == '\'' || r == '′' || r == '’') && variables[before] && s.lastSource() != "'n" && !joins(runeBefore(s.text[:s.i-1])) && sumBehind().MatchString(rest[n:min(len(rest), 12)]):
@@ -232,10 +234,10 @@ func (s *scanner) mark(r rune, n int, before rune) {
 // shellPath are folders that begin with a variable of a shell.
 var shellPath = lazy(`^\$[A-Z_][A-Z0-9_]+(?:[/:]{1,2}\$?[A-Za-z0-9_-][A-Za-z0-9_.-]*)*(?::?/[A-Za-z0-9_-]+|:\$[A-Z_][A-Z0-9_]+)`)
 
-// equated reports whether an equation is read: x = b/2a.
+// equated reports whether an equation or a limit is read: x = b/2a.
 func (s *scanner) equated() bool {
-	for k := 1; k <= 8; k++ {
-		if w := s.wordBack(k); w == "equals" || w == "equal" {
+	for k := 1; k <= 20; k++ {
+		if w := s.wordBack(k); w == "equals" || w == "equal" || w == "limit" {
 			return true
 		}
 	}
@@ -255,6 +257,9 @@ var (
 	isotope         = lazy(`^[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}[A-Z][a-z]?\b`)
 	factorialBehind = lazy(`^(?: ?[-+−=×*/÷<>)]| [a-z]|/)`)
 )
+
+// dividend is the end of what is divided: a parenthesis, or a number or letter on its own.
+var dividend = lazy(`(?:\)|[ (][a-zA-Z0-9]|[²³]) $`)
 
 // starPower is a power as programs write it.
 var starPower = lazy(`^\*\*\d{1,3}(?:[^*\d]|$)`)

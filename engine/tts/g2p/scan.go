@@ -96,6 +96,10 @@ func (s *scanner) step() {
 			s.put(words, k)
 			return
 		}
+		if r == '-' && len(rest) > 1 && isLetter(rest[1]) && !joins(firstRune(rest[2:])) && s.equated() {
+			s.say("minus", n) // x = (-b + c)
+			return
+		}
 		if k, words := hexadecimal(rest); k > 0 {
 			s.put(words, k)
 			return

@@ -54,6 +54,19 @@ func (s *scanner) raced(n string) bool {
 // strand is what stands behind the 5′ of one of DNA.
 var strand = lazy(`^(?:→|->|[- ](?:end|UTR|cap|strand|to))`)
 
+// longitude is what stands behind a latitude.
+var longitude = lazy(`^,? \d{1,3}\.\d+ ?[EW]\b`)
+
+// poleward reports whether a latitude was read last.
+func (s *scanner) poleward() bool {
+	for k := 1; k <= 2; k++ {
+		if w := s.wordBack(k); w == "north" || w == "south" {
+			return true
+		}
+	}
+	return false
+}
+
 // oven is a temperature without its degrees: 425F.
 var oven = pattern{re(`(\d{2,3}(?:\.\d)?)\s?([CF])`), func(m []string, s *scanner) []string {
 	if atoi(m[1]) < 30 || s.labelled() || !heated[s.lastWord()] && !otherScale().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && !strings.HasSuffix(s.sourceBack(1), "C") && !strings.HasSuffix(s.sourceBack(1), "F") && !strings.Contains(m[1], ".") {
@@ -111,6 +124,13 @@ var measures = []pattern{
 	}},
 	{re(`([-−])?(` + numeral + `)\s?([℃℉])`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), decimal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
+	}},
+	// 40.7128 N, 74.006 W
+	{re(`([-−])?(\d{1,3}(?:\.\d+)?)\s?([NSEW])`), func(m []string, s *scanner) []string {
+		if w := s.lastWord(); w != "latitude" && w != "longitude" && !(strings.Contains(m[2], ".") && (strings.Contains("NS", m[3]) && longitude().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) || strings.Contains("EW", m[3]) && s.poleward())) {
+			return nil
+		}
+		return join(minus(m[1]), decimal(m[2], s.accent), []string{"degrees"}, strings.Fields(degrees[m[3]]))
 	}},
 	// the 5′ end, 5′→3′
 	{re(`([35])['’′]`), func(m []string, s *scanner) []string {
