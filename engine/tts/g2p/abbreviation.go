@@ -110,7 +110,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = upper && !name || next == ""
 		case state:
-			if small || !s.afterComma() && !stateWords[s.lastWord()] && !onlyStates[w] && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
+			if small || !s.afterComma() && !stateWords[s.lastWord()] && !onlyStates[w] && !codified().MatchString(next) && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
 				continue
 			}
 			stop = upper && starters[strings.ToLower(next[:wordLen(next)])] || next == ""
@@ -128,7 +128,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			if w == "EST" && !s.capitals && !digit {
 				continue
 			}
-			if small && shortened[w] && (first == ',' || unicode.IsLower(first)) && (beForms[following(next)] || !starters[following(next)]) {
+			if small && (w == "temp" && (digit || first == '−' || first == '-') || shortened[w] && (first == ',' || unicode.IsLower(first))) && (beForms[following(next)] || !starters[following(next)]) {
 				break // the temp. outside
 			}
 			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
@@ -236,6 +236,8 @@ func (s *scanner) counts(w, next string) string {
 		return name + "s"
 	case (w == "min" || w == "maj") && len(s.lastWord()) == 1 && (s.wordBack(2) == "in" || s.wordBack(2) == "of"):
 		return map[string]string{"min": "minor", "maj": "major"}[w] // in C min.
+	case (w == "rm" || w == "rms") && unicode.IsNumber(firstRune(s.lastSource())):
+		return map[string]string{"rm": "room", "rms": "rooms"}[w]
 	case works[w] != "" && strings.HasPrefix(next, "No."):
 		return works[w]
 	case w == "c" && (unicode.IsLower(first) || first == ')'):
@@ -394,6 +396,9 @@ var charts = set("patient m f old man woman male female he she")
 
 // meridian is a number of degrees.
 var meridian = lazy(`^[-−]?\d{1,3}(?:\.\d+)? ?[°º]`)
+
+// codified is the name of a collection of laws, behind the state whose laws they are.
+var codified = lazy(`^(?:[A-Z][A-Za-z.&]+ ){1,3}(?:Code|Const|Stat)\b`)
 
 // approached is what stands behind lim.
 var approached = lazy(`^ [a-z] ?(?:→|->)`)

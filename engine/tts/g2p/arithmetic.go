@@ -278,7 +278,7 @@ func (s *scanner) aPart(part []string) []string {
 }
 
 // raised are digits and signs of exponents.
-var raised = map[rune]rune{'⁰': '0', '¹': '1', '²': '2', '³': '3', '⁴': '4', '⁵': '5', '⁶': '6', '⁷': '7', '⁸': '8', '⁹': '9', '⁻': '-', '⁺': '+', 'ⁿ': 'n'}
+var raised = map[rune]rune{'⁰': '0', '¹': '1', '²': '2', '³': '3', '⁴': '4', '⁵': '5', '⁶': '6', '⁷': '7', '⁸': '8', '⁹': '9', '⁻': '-', '⁺': '+', 'ⁿ': 'n', 'ᵀ': 'T'}
 
 var caret = lazy(`^\^(?:\{?([-−+]?\d{1,9}|[A-Za-z])\}?)`)
 
@@ -309,10 +309,14 @@ func power(rest string) (int, []string) {
 		return n, []string{"squared"}
 	case exp == "3":
 		return n, []string{"cubed"}
+	case exp == "T":
+		return n, []string{"transpose"}
 	case strings.Trim(exp, "+-") == "": // a charge
 		return n, []string{map[byte]string{'+': "plus", '-': "minus"}[exp[0]]}
 	case digits == "":
 		return n, []string{"to", "the", "power", "of", "!" + strings.ToUpper(strings.Trim(exp, "+-"))}
+	case exp[len(exp)-1] == '+' || exp[len(exp)-1] == '-': // the charge 2+
+		return n, append(cardinal(digits, US), map[byte]string{'+': "plus", '-': "minus"}[exp[len(exp)-1]])
 	case exp[0] == '-':
 		return n, join(strings.Fields("to the power of minus"), cardinal(digits, US))
 	default:

@@ -103,6 +103,8 @@ var calendar = []pattern{
 	}},
 	// 3:05 pm, 15:30, 1:02:03
 	{re(`(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?:\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?))?`), sayTime},
+	// 14:05Z
+	{re(`([01]?\d|2[0-3]):([0-5]\d)Z`), func(m []string, s *scanner) []string { return append(clock(m[1], m[2]), "!Z") }},
 	// 6:30a–7p
 	{re(`(\d{1,2})(?::([0-5]\d))?([ap])[-–](\d{1,2})(?::([0-5]\d))?([ap])`), func(m []string, s *scanner) []string {
 		return join(halfDayTime(m[1], m[2], m[3]), []string{"to"}, halfDayTime(m[4], m[5], m[6]))
@@ -157,6 +159,9 @@ var calendar = []pattern{
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
 		common := atoi(m[1]) < atoi(m[2]) && atoi(m[2]) <= 12
+		if appointed().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) {
+			return dayOf(m[1], m[2], "", s.accent) // 10/4 @ 9:15
+		}
 		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && !(s.lastWord() == "of" && written[s.wordBack(2)]) && (common || !s.dueBy()) && (common || !strings.HasSuffix(s.lastWord(), "ed") || s.nextWord() != "") {
 			return nil
 		}
@@ -240,6 +245,9 @@ var timeWords = set("second seconds minute minutes hour hours day days week week
 var dateAhead = lazy(`^\s?(?:(?:` + monthNames + `)\s\d|(?:` + dayNames + `)(?:[\s,.]|$))`)
 
 var dayAhead = lazy(`^(?:\s(?:to|and|through|until)\s|\s?[-–]\s?)\d{1,2}/\d{1,2}\b`)
+
+// appointed is the hour behind a day.
+var appointed = lazy(`^,? ?(?:@ ?\d|at \d{1,2}(?::\d\d| ?[ap]\b| ?[ap]\.?m))`)
 
 // betweenDays reports whether 5/12 is the first or second day of a range: from 5/12 to 5/19.
 func (s *scanner) betweenDays() bool {

@@ -224,11 +224,10 @@ var codes = []pattern{
 	}},
 	// 2NaOH
 	{re(`(\d{1,2})(` + element + `{2,8})`), func(m []string, s *scanner) []string {
-		formula := strings.NewReplacer("(", "", ")", "").Replace(m[2])
-		if strings.ToUpper(formula) == formula && digitsOf(formula) == "" {
+		if strings.ToUpper(m[2]) == m[2] && digitsOf(m[2]) == "" && !strings.Contains(m[2], "(") {
 			return nil
 		}
-		return join(cardinal(m[1], s.accent), serial(formula, s.accent))
+		return join(cardinal(m[1], s.accent), formulaWords(m[2], s.accent))
 	}},
 	// 10W-40
 	{re(`(\d{1,2})W-(\d{2})`), func(m []string, s *scanner) []string {
@@ -317,6 +316,15 @@ var (
 
 // shells are those of electrons, with how many they hold.
 var shells = lazy(`([1-7])([spdf])([⁰¹²³⁴-⁹]+)`)
+
+// docket is the number of a case before a court: 3:21-cv-04567-JD.
+var docket = pattern{re(`(?:(\d):)?(\d{2})-([a-z]{2})-(\d{4,6})((?:-[A-Z]{2,4}){0,2})`), func(m []string, s *scanner) []string {
+	out := join(digits(m[1]), cardinal(m[2], s.accent), []string{"!" + strings.ToUpper(m[3]), ","}, digits(m[4]))
+	for _, judge := range strings.Split(m[5], "-")[1:] {
+		out = append(out, "!"+judge)
+	}
+	return out
+}}
 
 // courtRules are what the rules of American courts are of.
 var courtRules = map[string]string{"Civ": "civil", "Crim": "criminal", "App": "appellate", "Evid": "evidence", "Bankr": "bankruptcy"}
@@ -435,7 +443,7 @@ var namedCodes = []pattern{
 		if strings.ToUpper(m[0]) == m[0] || notFormulas[m[0]] {
 			return nil
 		}
-		return serial(strings.NewReplacer("(", "", ")", "").Replace(m[0]), s.accent)
+		return formulaWords(m[0], s.accent)
 	}},
 	// Q1–Q3
 	{re(`([A-Z]{1,2})(\d{1,3})[-–]([A-Z]{1,2})(\d{1,3})`), func(m []string, s *scanner) []string {

@@ -25,7 +25,7 @@ var signs = map[rune]string{
 	'∈': "in", '∉': "not in", '⊂': "is a subset of", '⊆': "is a subset of", '∪': "union", '∩': "intersection", '∅': "the empty set", '∀': "for all", '∃': "there exists", '¬': "not", '∧': "and", '∨': "or", '⇒': "implies", '⇔': "if and only if", '≡': "is identical to",
 	'≪': "much less than", '≫': "much greater than", '∥': "is parallel to", '⊥': "is perpendicular to", '⋅': "times", '∓': "minus or plus", '∛': "cube root of", '≅': "is congruent to", '∼': "is similar to", '♭': "flat", '♯': "sharp", '♮': "natural", '♩': "quarter note", '♪': "eighth note",
 	'№': "number", '℠': "service mark", '✓': "check mark", '✔': "check mark", '✗': "cross mark", '✘': "cross mark", '★': "star", '℅': "care of", '↔': "to and from", '←': "from", '↑': "up", '↓': "down",
-	'½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
+	'⇌': "is in equilibrium with", '½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
 }
 
 var breakTag = lazy(`^<break\s+time\s*=\s*["']([0-9]{1,6}(?:\.[0-9]{1,6})?m?s)["']\s*/?>$`)
@@ -57,7 +57,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.space()
 		return
 	}
-	if k, words := power(rest); k > 0 && (joins(before) || before == ')') {
+	if k, words := power(rest); k > 0 && (joins(before) || before == ')' || before == ']') {
 		s.space()
 		s.put(words, k)
 		s.operator(false)
@@ -70,6 +70,10 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 	}
 	switch {
+	case r == '^' && (joins(before) || before == ')') && strings.ContainsRune("(-−", next):
+		s.say("to the power of", n) // e^(-x)
+	case r == '/' && raised[before] != 0 && unicode.IsLetter(next) && !joins(firstRune(rest[n+utf8.RuneLen(next):])) && powerUnit(rest[n:]) == "":
+		s.say("over", n) // σ²/n
 	case r == '.' && (spaced || before == '/') && unicode.IsLetter(next):
 		s.say("dot", n) // .NET
 	case r == '.' && s.member(rest[n:]):

@@ -211,6 +211,9 @@ func measure(m []string, s *scanner) []string {
 	if unit == "W" && spaced && (strings.HasPrefix(after, ". ") || streetAhead().MatchString(strings.TrimPrefix(s.text[end:min(len(s.text), end+48)], " "))) {
 		return nil // 1200 W. Oak St.
 	}
+	if last := s.lastSource(); unit == "s" && gap == "" && len(n) == 1 && bare && last != "" && (digitsOf(last) == last || s.wordBack(2) == "of") {
+		return plural(cardinal(n, s.accent)) // nine 3s
+	}
 	if gap == "" && joins(s.before()) {
 		return nil // MP3s
 	}

@@ -88,6 +88,10 @@ var money = []pattern{
 	{re(`([-−])?(` + currencySigns + `)\s?([-−])?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		return join(minus(m[1]+m[3]), moneyWords(currencies[m[2]], plainAmount(m[2], m[4]), m[5]+m[6], s))
 	}},
+	// $1,200C, of an option
+	{re(`(` + currencySigns + `)(` + amount + `)([CP])`), func(m []string, s *scanner) []string {
+		return append(moneyWords(currencies[m[1]], plainAmount(m[1], m[2]), "", s), "!"+m[3])
+	}},
 	// 20 €, 5 USD, 50p
 	{re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|zł|Kč|(?:` + currencyCodes + `)\b)`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), moneyWords(currencies[m[5]], plainAmount(m[5], m[2]), m[3]+m[4], s))

@@ -35,7 +35,7 @@ const (
 
 // numbers are the patterns of what begins with a digit, a sign or a currency.
 // Longer and stricter forms stand before those they contain.
-var numbers = slices.Concat(calendar, codes, money, measures, arithmetic, []pattern{
+var numbers = slices.Concat([]pattern{docket}, calendar, codes, money, measures, arithmetic, []pattern{
 	{re(`(` + number + `)(?:st|nd|rd|th|ST|ND|RD|TH)`), func(m []string, s *scanner) []string { return ordinal(cardinal(m[1], s.accent)) }},
 	// 1 000 000, 1.234.567,89
 	{re(`\d{1,3}(?:[\x{a0}\x{202f}\x{2009}]\d{3})+|\d{1,3}(?: \d{3}){2,}`), func(m []string, s *scanner) []string {

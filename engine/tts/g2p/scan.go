@@ -96,7 +96,7 @@ func (s *scanner) step() {
 			s.put(words, k)
 			return
 		}
-		if r == '-' && len(rest) > 1 && isLetter(rest[1]) && !joins(firstRune(rest[2:])) && s.equated() {
+		if r == '-' && len(rest) > 1 && isLetter(rest[1]) && !joins(firstRune(rest[2:])) && (s.equated() || s.lastSource() == "^" || s.sourceBack(2) == "^") {
 			s.say("minus", n) // x = (-b + c)
 			return
 		}

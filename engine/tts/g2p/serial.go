@@ -76,7 +76,7 @@ var (
 	emergencies    = set("911 999 112 988")
 	alarms         = set("call calls called calling dial dialed dialing phone phoned ring text")
 	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
-	pairedNumbers  = set(`listen listens office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus cessna piper peugeot lexus levi's room suite route highway interstate bus apartment gate http error status rtx gtx`)
+	pairedNumbers  = set(`bio biology chem chemistry econ math psych psychology calc physics stats english history sociology philosophy listen listens office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus cessna piper peugeot lexus levi's room suite route highway interstate bus apartment gate http error status rtx gtx`)
 	labels         = set("table figure exhibit form schedule exercise problem example listing equation plate diagram")
 	coding         = set("exit status error return response result http fault")
 	answers        = set("400 401 403 404 405 408 409 410 418 422 429 500 501 502 503 504")
@@ -116,6 +116,15 @@ func lifted(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// formulaWords says a formula, whose groups stand in parentheses: Cu(NH₃)₄.
+func formulaWords(formula string, accent Accent) []string {
+	var out []string
+	for _, part := range strings.FieldsFunc(formula, func(r rune) bool { return r == '(' || r == ')' }) {
+		out = append(out, serial(part, accent)...)
+	}
+	return out
 }
 
 // serial says runs of capitals as letters and runs of digits as numbers.

@@ -90,7 +90,7 @@ func (p *speaker) word(i int) (string, Source) {
 	if capital && !shout && (initialisms[w] || len(w) == 2 && !pairs[w] || !strings.Contains(w, "'") && len(w) <= 5 && !p.has(w) || vowelless(w)) {
 		return p.g.letters(w, p.accent), Spelled
 	}
-	if shout && (initialisms[w] && !wordsToo[w] || vowelless(w) || len(w) <= 4 && !strings.Contains(w, "'") && !p.has(w)) {
+	if shout && (initialisms[w] && !wordsToo[w] || len(w) == 2 && !pairs[w] && !wordsToo[w] || vowelless(w) || len(w) <= 4 && !strings.Contains(w, "'") && !p.has(w)) {
 		return p.g.letters(w, p.accent), Spelled // HIV/AIDS
 	}
 	if stem, ok := strings.CutSuffix(strings.TrimSuffix(w, "'s"), "s"); ok && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && (initialisms[stem] || !p.has(stem) || p.lettered(stem)) && p.g.names[low] == "" {
@@ -148,7 +148,7 @@ func (p *speaker) shouting(i int) bool {
 // initialisms are spelled though the dictionary has a word of these letters.
 var initialisms = set(`US IT AI TV PC UK EU UN ID AM PM CD PR HR LA ER VR AR API URL CEO USA DNA RNA PHD SQL XML GPU CPU PDF USB LED NYC ATM IRS AC DC OS EST ABC PST CST EDT
 	PDT GMT CO AD MD PO WHO POW ET HIV GE ETA ROI FYI IPO CFO COO COB CTO NGO PE IP IQ EQ CV SUV VIP MIT UPS SOS LAX INS SEC SAT RIP IMO IMHO IBM EPA ABS
-	ACA AKC ALS BAE CAC CEP CGI CRO DAU DEA DIA DOB DOE DOI EDI EEG EIN EIS ENT FAO FOB FYE GAO GED GYN IDE ILO IRA ISM JEE MIA MOD ONS OSS POE RAF ROA
+	ACA AKC AST ALS BAE CAC CEP CGI CRO DAU DEA DIA DOB DOE DOI EDI EEG EIN EIS ENT FAO FOB FYE GAO GED GYN IDE ILO IRA ISM JEE MIA MOD ONS OSS POE RAF ROA
 	ROC ROE SAP SEO SOB TIA URI URN`)
 
 // wordsToo are initialisms that are words where all around is in capitals.

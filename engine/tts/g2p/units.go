@@ -304,7 +304,7 @@ func sexagesimal(n, name string, accent Accent) []string {
 // thousandfold reports whether the K behind number is a thousand.
 func (s *scanner) thousandfold(number string) bool {
 	next := s.nextWord()
-	return !races[next] && !races[s.lastWord()] && !joins(s.before()) && (strings.Contains(number, ".") || len(number) > 2 || areaBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) || pluralNoun(next) && unicode.IsLower(firstRune(next)))
+	return !races[next] && !races[s.lastWord()] && !joins(s.before()) && (strings.Contains(number, ".") || len(number) > 2 || len(number) == 2 && number[0] > '1' && next == "" && !raced[s.lastWord()] || areaBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) || pluralNoun(next) && unicode.IsLower(firstRune(next)))
 }
 
 // sized reports whether a × stands between two lengths: a unit follows, or something is spoken
