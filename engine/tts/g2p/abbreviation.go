@@ -273,7 +273,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	case w == "x" && s.lastWord() != "" && s.lastWord() != "for" && courses().MatchString(after[:min(len(after), 16)]):
 		s.put([]string{"for"}, k) // 2 tablets x 7 days
 		return true
-	case labelNames[strings.ToLower(w)] != "" && !(w == strings.ToUpper(w) && len(w) < 4) && strings.HasPrefix(after, ":") && !strings.HasPrefix(after, "://"):
+	case strings.HasPrefix(after, ":") && !strings.HasPrefix(after, "://") && labelNames[strings.ToLower(w)] != "" && !(w == strings.ToUpper(w) && len(w) < 4):
 		s.put(strings.Fields(labelNames[strings.ToLower(w)]), k)
 		return true
 	case behindOrdinals[strings.ToLower(w)] != "" && len(w) > 1 && w != "Inf" && w != "Div" && ends[w] == "" && s.afterOrdinal():

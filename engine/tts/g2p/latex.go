@@ -229,6 +229,18 @@ func texWords(t string, depth int) []string {
 	return out
 }
 
+// operation says the sum, product, integral or root that rest, which r is the first of, begins
+// with, where bounds or a degree stand at it, and its length.
+func operation(rest string, r, before rune) (int, []string) {
+	switch {
+	case strings.ContainsRune("∫∑Σ∏Π", r):
+		return bounded(rest)
+	case raised[r] != 0 && !joins(before):
+		return root(rest)
+	}
+	return 0, nil
+}
+
 // boundedAhead is a sum, a product or an integral with its bounds below and above the line.
 var boundedAhead = lazy(`^([∫∑Σ∏Π])(_\{[^{}]{1,24}\}|_[A-Za-z0-9]|[₀-₎ₐ-ₜᵢⱼᵣᵤᵥ∞]{1,8})?(\^\{[^{}]{1,24}\}|\^[A-Za-z0-9∞]|[⁰¹²³⁴-ⁿ∞ᵃ-ᶻ]{1,8})?`)
 

@@ -45,16 +45,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 		s.add(item{Token: Token{Text: rest[:k], Kind: Punctuation, Phonemes: p}}, k)
 	}
-	if k, words := bounded(rest); k > 0 {
-		s.space()
-		s.put(words, k)
-		s.space()
-		return
-	}
-	if k, words := root(rest); k > 0 && !joins(before) {
-		s.space()
-		s.put(words, k)
-		s.space()
+	if k, words := operation(rest, r, before); k > 0 {
+		s.say(strings.Join(words, " "), k)
 		return
 	}
 	if k, words := power(rest); k > 0 && (joins(before) || before == ')' || before == ']') {
