@@ -82,6 +82,9 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		return false // the SAT.
 	}
 	for _, a := range abbreviations[strings.ToLower(w)] {
+		if small && len(after) > 1 && after[1] >= 'a' && after[1] <= 'z' || strings.HasPrefix(a.full, "section") && len(w) < 3 && s.before() == '/' {
+			continue // utils.load, 5 GFLOP/s
+		}
 		stop := upper || next == ""
 		if len(w) > 1 && strings.HasPrefix(after, ".:") && (a.kind == counted || a.kind == anywhere) && !scripture[strings.ToLower(a.full)] {
 			s.put(strings.Fields(a.full), k+1) // wt.: 154 lb

@@ -204,7 +204,7 @@ var applied = pattern{re(`([A-Za-z])(['’′]{0,2})\(([^()]{1,24}\))`), func(m 
 var portWords = set("port ports publish")
 
 // indices are letters that no function is called.
-var indices = set("n k m i j")
+var indices = set("n k i j")
 
 // argument is what a function is applied to, up to its parenthesis; titled are words before letters
 // whose parts are in parentheses: paragraph b(2).

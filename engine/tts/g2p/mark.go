@@ -64,6 +64,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	switch {
 	case r == '^' && (joins(before) || before == ')') && strings.ContainsRune("(-−", next):
 		s.say("to the power of", n) // e^(-x)
+	case r == '/' && before == ')' && quotient().MatchString(rest[:min(len(rest), 8)]):
+		s.say("over", n) // sin(x)/x = 1
 	case r == '/' && raised[before] != 0 && unicode.IsLetter(next) && !joins(firstRune(rest[n+utf8.RuneLen(next):])) && powerUnit(rest[n:]) == "":
 		s.say("over", n) // σ²/n
 	case r == '.' && (spaced || before == '/') && unicode.IsLetter(next):
@@ -88,9 +90,9 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 	case r == '−', r == '-' && !unicode.IsSpace(next) && (s.lastWord() == "equals" || unicode.IsDigit(next) && (variables[before] && !joins(runeBefore(s.text[:s.i-1])) || s.lastWord() == "utc" || s.lastWord() == "gmt")):
 		s.say("minus", n)
-	case r == '/' && (joins(before) && (len(s.lastSource()) < 3 || unicode.IsDigit(before)) || before == ')' || raised[before] != 0 || before >= '₀' && before <= '₉') && (joins(next) || next == '(') && (s.equated() || variables[before] && unicode.IsDigit(next) && !joins(runeBefore(s.text[:s.i-1]))):
+	case r == '/' && (joins(before) && (len(s.lastSource()) < 3 || unicode.IsDigit(before)) || before == ')' || raised[before] != 0 || before >= '₀' && before <= '₉') && (joins(next) || next == '(') && (s.equatedIn(12) || variables[before] && unicode.IsDigit(next) && !joins(runeBefore(s.text[:s.i-1]))):
 		s.say("over", n)
-	case r == '/' && spaced && unicode.IsSpace(next) && s.equated() && dividend().MatchString(s.text[max(0, s.i-4):s.i]):
+	case r == '/' && spaced && unicode.IsSpace(next) && s.equatedIn(24) && dividend().MatchString(s.text[max(0, s.i-4):s.i]):
 		s.say("over", n) // (a + b) / 2c
 	case r == '/' && unicode.IsDigit(before) && variables[next] && !joins(firstRune(rest[n+utf8.RuneLen(next):])):
 		s.say("over", n) // 1/x
@@ -230,10 +232,13 @@ func (s *scanner) mark(r rune, n int, before rune) {
 // shellPath are folders that begin with a variable of a shell.
 var shellPath = lazy(`^\$[A-Z_][A-Z0-9_]+(?:[/:]{1,2}\$?[A-Za-z0-9_-][A-Za-z0-9_.-]*)*(?::?/[A-Za-z0-9_-]+|:\$[A-Z_][A-Z0-9_]+)`)
 
-// equated reports whether an equation or a limit is read: x = b/2a.
-func (s *scanner) equated() bool {
-	for k := 1; k <= 20; k++ {
-		if w := s.wordBack(k); w == "equals" || w == "equal" || w == "limit" {
+// equated reports whether an equation is read: x = b/2a.
+func (s *scanner) equated() bool { return s.equatedIn(8) }
+
+// equatedIn is that with the sign of equality among the last n items.
+func (s *scanner) equatedIn(n int) bool {
+	for k := 1; k <= n; k++ {
+		if w := s.wordBack(k); w == "equals" || w == "equal" {
 			return true
 		}
 	}
@@ -256,6 +261,9 @@ var (
 
 // dividend is the end of what is divided: a parenthesis, or a number or letter on its own.
 var dividend = lazy(`(?:\)|[ (][a-zA-Z0-9]|[²³]) $`)
+
+// quotient is what stands behind a parenthesis that is divided, on the left of an equation.
+var quotient = lazy(`^/[a-z0-9] =`)
 
 // starPower is a power as programs write it.
 var starPower = lazy(`^\*\*\d{1,3}(?:[^*\d]|$)`)

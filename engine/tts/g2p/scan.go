@@ -96,7 +96,7 @@ func (s *scanner) step() {
 			s.put(words, k)
 			return
 		}
-		if r == '-' && len(rest) > 1 && isLetter(rest[1]) && !joins(firstRune(rest[2:])) && (s.equated() || s.lastSource() == "^" || s.sourceBack(2) == "^") {
+		if r == '-' && len(rest) > 1 && isLetter(rest[1]) && !joins(firstRune(rest[2:])) && (s.lastSource() == "^" || s.sourceBack(2) == "^" || (before == '(' || s.lastWord() == "equals") && s.equated()) {
 			s.say("minus", n) // x = (-b + c)
 			return
 		}
@@ -115,7 +115,7 @@ func (s *scanner) step() {
 		}
 	}
 	switch {
-	case unicode.IsLetter(r):
+	case unicode.IsLetter(r) && raised[r] == 0:
 		s.word(rest)
 	case (r == '\'' || r == '’') && !joins(before) && contraction(rest) > 0:
 		k := contraction(rest)
