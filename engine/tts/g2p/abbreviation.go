@@ -97,7 +97,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = false
 		case counted:
-			if roman := next[:wordLen(next)]; !digit && !labelAhead().MatchString(next) && !(upper && len(w) > 1 && romanNumber(roman) > 0 && !(roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of "))) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) && !(len(roman) > 1 && len(w) > 1 && w != "no" && w != "No" && strings.Trim(roman, "ivx") == "" && romanNumber(roman) > 0) && !(a.full == "number" && codeAhead().MatchString(next)) && !(len(roman) > 1 && (a.full == "volume" || a.full == "chapter" || a.full == "book" || a.full == "part") && romanNumber(roman) > 0) || len(w) == 1 && !small {
+			if roman := next[:wordLen(next)]; !digit && !labelAhead().MatchString(next) && !(upper && len(w) > 1 && romanNumber(roman) > 0 && !(roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of "))) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) && !(len(roman) > 1 && len(w) > 1 && w != "no" && w != "No" && strings.Trim(roman, "ivx") == "" && romanNumber(roman) > 0) && !(a.full == "number" && codeAhead().MatchString(next)) && !(bracketedToo[w] && inBrackets().MatchString(next)) && !(len(roman) > 1 && (a.full == "volume" || a.full == "chapter" || a.full == "book" || a.full == "part") && romanNumber(roman) > 0) || len(w) == 1 && !small {
 				continue
 			}
 			if w == "cat" || w == "tab" {
@@ -239,6 +239,8 @@ func (s *scanner) counts(w, next string) string {
 		return name + "s"
 	case (w == "min" || w == "maj") && len(s.lastWord()) == 1 && (s.wordBack(2) == "in" || s.wordBack(2) == "of"):
 		return map[string]string{"min": "minor", "maj": "major"}[w] // in C min.
+	case (w == "Sq" || w == "sq") && unicode.IsLower(first):
+		return "square"
 	case (w == "rm" || w == "rms") && unicode.IsNumber(firstRune(s.lastSource())):
 		return map[string]string{"rm": "room", "rms": "rooms"}[w]
 	case works[w] != "" && strings.HasPrefix(next, "No."):
@@ -402,6 +404,12 @@ var meridian = lazy(`^[-−]?\d{1,3}(?:\.\d+)? ?[°º]`)
 
 // codified is the name of a collection of laws, behind the state whose laws they are.
 var codified = lazy(`^(?:[A-Z][A-Za-z.&]+ ){1,3}(?:Code|Const|Stat)\b`)
+
+// bracketedToo are abbreviations whose number may stand in parentheses.
+var (
+	bracketedToo = set("Eq Eqs Ex Fig Sec Art eq eqs")
+	inBrackets   = lazy(`^\(\d{1,3}[a-z]?\)`)
+)
 
 // approached is what stands behind lim.
 var approached = lazy(`^ [a-z] ?(?:→|->)`)

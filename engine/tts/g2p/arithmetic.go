@@ -90,7 +90,11 @@ var arithmetic = []pattern{
 			return join(cardinal(m[2], s.accent), []string{"of"}, cardinal(m[3], s.accent)) // step 3/7
 		}
 		if rest := s.text[s.matchEnd:]; m[1] == "" && s.before() == '(' && len(s.out) > 1 && strings.HasPrefix(rest, ")") && (len(rest) == 1 || strings.ContainsRune("\n.,:;!", rune(rest[1]))) && atoi(m[2]) <= atoi(m[3]) {
-			return join(cardinal(m[2], s.accent), []string{"of"}, cardinal(m[3], s.accent)) // retrying (3/5)
+			of := []string{"of"}
+			if m[3] == "100" {
+				of = []string{"out", "of"}
+			}
+			return join(cardinal(m[2], s.accent), of, cardinal(m[3], s.accent)) // retrying (3/5)
 		}
 		if m[1] == "" && s.rated(atoi(m[2]), m[3]) {
 			return join(cardinal(m[2], s.accent), []string{"out", "of"}, cardinal(m[3], s.accent))

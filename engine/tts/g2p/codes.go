@@ -376,7 +376,7 @@ var namedCodes = []pattern{
 	}},
 	// B- average
 	{re(`([A-DF])[-−]`), func(m []string, s *scanner) []string {
-		if w := s.lastWord(); w != "a" && w != "an" && !grades[s.nextWord()] {
+		if w := s.lastWord(); w != "a" && w != "an" && !grades[s.nextWord()] && !(graded[w] && (s.nextWord() == "" || s.nextWord() == "to")) {
 			return nil
 		}
 		return []string{"!" + m[1], "minus"}

@@ -205,6 +205,9 @@ func measure(m []string, s *scanner) []string {
 	if gap == "-" && len(unit) == 1 && upper(unit[0]) && slash == "" && !unicode.IsLower(firstRune(s.nextWord())) {
 		return nil // unit 11-A
 	}
+	if unit == "ac" && gap == "" {
+		return nil // b² − 4ac, 802.11ac
+	}
 	if unit == "in" && gap == "-" && strings.HasPrefix(after, "-a") {
 		return nil // a 1-in-a-million chance
 	}

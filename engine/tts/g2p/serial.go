@@ -90,6 +90,7 @@ var (
 	batted         = set("batting batted hit hits hitting slugging slugged")
 	averages       = set("hitter hitters record average team percentage season")
 	secrets        = set("code otp passcode iban pin id")
+	graded         = set("from to got get gets earned received grade grades")
 	grades         = set(`average grade student students`)
 )
 

@@ -30,6 +30,7 @@ var units = map[string][2]string{
 	"MPa": {"megapascal", "megapascals"}, "GPa": {"gigapascal", "gigapascals"}, "mbar": {"millibar", "millibars"}, "atm": {"atmosphere", "atmospheres"}, "MJ": {"megajoule", "megajoules"}, "eV": {"electron volt", "electron volts"}, "keV": {"kiloelectron volt", "kiloelectron volts"}, "MeV": {"megaelectron volt", "megaelectron volts"}, "GeV": {"gigaelectron volt", "gigaelectron volts"},
 	"mW": {"milliwatt", "milliwatts"}, "TW": {"terawatt", "terawatts"}, "MWh": {"megawatt hour", "megawatt hours"}, "GWh": {"gigawatt hour", "gigawatt hours"}, "TWh": {"terawatt hour", "terawatt hours"}, "Ah": {"amp hour", "amp hours"}, "µV": {"microvolt", "microvolts"}, "µA": {"microamp", "microamps"}, "µF": {"microfarad", "microfarads"}, "nF": {"nanofarad", "nanofarads"}, "pF": {"picofarad", "picofarads"},
 	"THz": {"terahertz", "terahertz"}, "Mhz": {"megahertz", "megahertz"}, "Ghz": {"gigahertz", "gigahertz"}, "Sv": {"sievert", "sieverts"}, "mSv": {"millisievert", "millisieverts"}, "lm": {"lumen", "lumens"}, "lx": {"lux", "lux"}, "hp": {"horsepower", "horsepower"}, "ppb": {"part per billion", "parts per billion"}, "BTU": {"B T U", "B T U s"}, "IU": {"I U", "I U"}, "inHg": {"inch of mercury", "inches of mercury"},
+	"mm Hg": {"millimeter of mercury", "millimeters of mercury"}, "req": {"request", "requests"}, "reqs": {"request", "requests"}, "tok": {"token", "tokens"}, "ops": {"operation", "operations"}, "ac": {"acre", "acres"},
 	"d": {"day", "days"}, "y": {"year", "years"}, "ov": {"overs", "overs"},
 	"pts": {"point", "points"}, "pp": {"percentage point", "percentage points"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
 	"k": {"thousand", "thousand"}, "pct": {"percent", "percent"}, "fl. oz": {"fluid ounce", "fluid ounces"}, "mIU": {"milli I U", "milli I U"}, "mEq": {"milliequivalent", "milliequivalents"}, "Mly": {"million light years", "million light years"}, "Mpc": {"megaparsec", "megaparsecs"}, "kpc": {"kiloparsec", "kiloparsecs"}, "ppt": {"percentage point", "percentage points"}, "µM": {"micromolar", "micromolar"}, "mM": {"millimolar", "millimolar"}, "nM": {"nanomolar", "nanomolar"}, "acre-ft": {"acre foot", "acre feet"}, "bn": {"billion", "billion"},
@@ -91,7 +92,7 @@ var scored = set("margin lead gain drop rise swing increase decrease decline fon
 var poured = set("cream milk buttermilk water stock broth cider beer ale wine juice oil vinegar yogurt ice whole skim heavy double sour boiling cold warm berries strawberries blueberries raspberries cherry tomatoes oysters blood")
 
 // unitName matches what may be a unit; units has those that are.
-const unitName = `fl\.? oz|N[·⋅]m|ft-lbs?|lb-ft|[A-Za-zµμΩ]{1,5}`
+const unitName = `mm Hg|fl\.? oz|N[·⋅]m|ft-lbs?|lb-ft|[A-Za-zµμΩ]{1,5}`
 
 // unitOf returns the names of a unit.
 func unitOf(name string) ([2]string, bool) {
