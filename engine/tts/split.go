@@ -237,6 +237,9 @@ func (s *splitter) opening(units []unit, whole bool) (n int, settled bool) {
 				return best, true
 			}
 			if symbols > firstSymbols {
+				if n == len(units) && !whole {
+					return n, false // what follows says whether a phrase begins here
+				}
 				return s.piece(units, whole)
 			}
 			if n == end || symbols < fewSymbols || said < fewWords {
@@ -271,6 +274,9 @@ func (s *splitter) piece(units []unit, whole bool) (n int, settled bool) {
 	units = units[:n]
 	if length(units) <= s.most {
 		return n, whole
+	}
+	if !whole && length(units[:n-1]) <= s.most {
+		return n, false // what follows says whether a phrase begins at the last
 	}
 	best, rank := 0, nowhere
 	symbols := 0

@@ -5,64 +5,19 @@ import (
 	"unicode"
 )
 
-// A kind of abbreviation says where it is one.
-type abbreviationKind int
-
-const (
-	beforeName abbreviationKind = iota // its stop never ends a sentence
-	counted                            // before a number
-	street                             // behind a name
-	state                              // behind a comma
-	ofWhat                             // behind "of"
-	anywhere                           // where a full stop follows
-)
-
-type abbreviation struct {
-	full string
-	kind abbreviationKind
-}
-
-// abbreviations are said in full where a full stop follows, by their small letters.
-var abbreviations = func() map[string][]abbreviation {
-	out := map[string][]abbreviation{}
-	for kind, list := range [...]string{
-		beforeName: `mr Mister, mrs Missus, ms Miz, dr Doctor, prof Professor, st Saint, gen General, sen Senator, rep Representative, gov Governor, capt Captain, cpt Captain, pfc Private First Class, sens Senators, reps Representatives, profs Professors, drs Doctors, govs Governors, mme Madame, mlle Mademoiselle, rt Right, lt Lieutenant, col Colonel,
-			sgt Sergeant, ofc Officer, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, asst Assistant, mgr Manager, asso Associate, secy Secretary, treas Treasurer, cmdt Commandant, brig Brigadier, cdr Commander, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
-		counted: `p page, pp pages, no number, nos numbers, vol volume, vols volumes, ch chapter, chap chapter, fig figure, figs figures, eq equation, eqs equations, sec section, secs sections, art article,
-			ext extension, wt weight, ht height, dep departs, arr arrives, mm measures, ex exhibit, exh exhibit, sched schedule, reg regulation, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines, fl floor, pt part, pts parts, para paragraph, paras paragraphs, bk book, bks books, ser series, rm Room, flt flight, rte Route, cat Category, cl clause, lat latitude, elev elevation, alt altitude, pop population, fn footnote, ep episode, eps episodes,
-			gen Genesis, exod Exodus, lev Leviticus, deut Deuteronomy, josh Joshua, judg Judges, sam Samuel, kgs Kings, chr Chronicles, chron Chronicles, neh Nehemiah, eccl Ecclesiastes, jer Jeremiah, ezek Ezekiel, dan Daniel, zech Zechariah, mal Malachi, thess Thessalonians, tim Timothy, jas James, pet Peter, ps Psalm, prov Proverbs, isa Isaiah, matt Matthew, rom Romans, cor Corinthians, gal Galatians, eph Ephesians, phil Philippians, heb Hebrews, rev Revelation`,
-		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, terr Terrace, cir Circle, cres Crescent, expy Expressway, fwy Freeway, tpke Turnpike, hts Heights, plz Plaza, trl Trail, bldg Building, aly Alley, bch Beach`,
-		ofWhat: `ed Education, agric Agriculture, sci Science, tech Technology, econ Economics, med Medicine, comm Commerce`,
-		anywhere: `jr Junior, sr Senior, esq Esquire, etc et cetera, vs versus, approx approximately, dept department, inc Incorporated, ltd Limited, corp Corporation, co Company, bros Brothers, assn Association,
-			vol volume, equiv equivalents, yr year, pct percent, wk week, univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, pls please, cont continued, mfg Manufacturing, doz dozen, attn attention, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors, asst Assistant, mgr Manager, intl International, natl National, acct account, amt amount, qty quantity, hosp Hospital, ret retired, pkg package, pkgs packages, lg large, ea each, appt appointment, appts appointments, mtg meeting, bldgs buildings, inst Institute, assoc Association, bldg Building, mtn Mountain, mts Mountains, dist District, div Division, exec Executive, min minimum,
-			jan January, feb February, mar March, apr April, jun June, jul July, aug August, sept September, sep September, oct October, nov November, dec December,
-			mon Monday, tue Tuesday, tues Tuesday, wed Wednesday, thu Thursday, thur Thursday, thurs Thursday, fri Friday, sat Saturday, sun Sunday, e.g for example, i.e that is, a.k.a also known as, p.s P S`,
-		state: `ala Alabama, ariz Arizona, ark Arkansas, calif California, colo Colorado, conn Connecticut, del Delaware, fla Florida, ga Georgia, ill Illinois, ind Indiana, kan Kansas, ky Kentucky, la Louisiana,
-			md Maryland, mass Massachusetts, mich Michigan, minn Minnesota, miss Mississippi, mo Missouri, mont Montana, neb Nebraska, nev Nevada, okla Oklahoma, ore Oregon, pa Pennsylvania, penn Pennsylvania, tenn Tennessee, tex Texas, va Virginia, vt Vermont, wash Washington, wis Wisconsin, wyo Wyoming`,
-	} {
-		for entry := range strings.SplitSeq(list, ",") {
-			short, full, _ := strings.Cut(strings.TrimSpace(entry), " ")
-			out[short] = append(out[short], abbreviation{full, abbreviationKind(kind)})
-		}
-	}
-	return out
-}()
-
-// unstopped are abbreviations said in full without a full stop too.
-var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Pls": "please", "pls": "please", "plz": "please", "Thx": "thanks", "thx": "thanks", "Mtg": "meeting", "mtg": "meeting", "Appt": "appointment", "appt": "appointment", "YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month", "Cc": "!CC", "cc": "!CC", "Bcc": "!BCC", "hwy": "highway", "hrs": "hours", "acre-ft": "acre feet", "ur": "your", "lmk": "!LMK", "smth": "something", "omw": "on my way", "idc": "!IDC", "irl": "!IRL", "icymi": "!ICYMI", "iykyk": "!IYKYK", "ootd": "!OOTD", "pKa": "!PKA", "rn": "right now", "Tues": "Tuesday", "Thurs": "Thursday", "Thur": "Thursday", "Weds": "Wednesday", "Feb": "February", "Apr": "April", "Aug": "August", "Sept": "September", "Oct": "October", "Nov": "November", "Dec": "December", "omg": "!OMG", "wyd": "!WYD", "tmrw": "tomorrow", "tmr": "tomorrow", "bday": "birthday", "BDAY": "birthday", "ppl": "people", "cli": "!CLI", "idk": "!IDK", "ttyl": "!TTYL", "TTYL": "!TTYL", "imo": "!IMO", "imho": "!IMHO", "iirc": "!IIRC", "afaik": "!AFAIK", "afk": "!AFK", "Ctrl": "control", "FTSE": "footsie", "Qty": "quantity", "Utd": "United", "Cmd": "command"}
-
-// words that may also be said as they stand, with a small letter: not at a
-// sentence's end.
-var ordinary = set(`no sun sat mar wed mon fri sec art app max min c v l p est ed co al sen gen col rep mt ft hon rev ill mass miss wash ore ind pa ma la mo del fig par op pres temp jan jun adm det min inst exec div dist`)
-
-// shortened are those of ordinary that a small letter behind the stop tells from the words.
-var shortened = set(`temp exec inst dist`)
-
 // starters begin sentences, so that a capital behind a stop is no name.
 var starters = set(`the it he she we they i this that these those a an in on at but and so then there when if as my your his her our their what who how why where is was are do does did no yes you`)
 
 // abbreviated reads an abbreviation of k bytes, with what stands after it.
 func (s *scanner) abbreviated(w string, k int, after string) bool {
+	if u, ok := units[w]; ok && len(w) > 1 && w != "in" && s.lastSource() == "+" {
+		n := k
+		if strings.HasPrefix(after, ".") && len(after) > 1 {
+			n++
+		}
+		s.put(strings.Fields(u[1]), n) // 10+ yrs.
+		return true
+	}
 	if u, ok := units[w]; ok && len(w) > 1 && (s.lastWord() == "per" || perWords[s.lastWord()] && spans[w] && strings.HasPrefix(after, ".")) {
 		n := k
 		if strings.HasPrefix(after, ".") && len(after) > 1 {
@@ -115,7 +70,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	if head := next[:wordLen(next)]; w == "Pt" && name && len(head) > 1 && romanNumber(head) == 0 {
 		s.put([]string{"Point"}, k+1) // Pt. Reyes
 		return true
-	} else if w == "Pt" && (beForms[head] || charted[head]) {
+	} else if w == "Pt" && (beForms[head] || charted[head] || strings.HasPrefix(next, "c/o ")) {
 		s.put([]string{"patient"}, k+1)
 		return true
 	}
@@ -127,7 +82,14 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		return false // the SAT.
 	}
 	for _, a := range abbreviations[strings.ToLower(w)] {
+		if small && len(after) > 1 && after[1] >= 'a' && after[1] <= 'z' || strings.HasPrefix(a.full, "section") && len(w) < 3 && s.before() == '/' {
+			continue // utils.load, 5 GFLOP/s
+		}
 		stop := upper || next == ""
+		if len(w) > 1 && strings.HasPrefix(after, ".:") && (a.kind == counted || a.kind == anywhere) && !scripture[strings.ToLower(a.full)] {
+			s.put(strings.Fields(a.full), k+1) // wt.: 154 lb
+			return true
+		}
 		switch a.kind {
 		case beforeName:
 			if small || !rankAhead().MatchString(next) && !name && !(upper && !s.afterName()) && (!strings.HasPrefix(next, "and ") && !(strings.HasPrefix(next, "& ") && w != "St") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.afterName() && s.lastWord() != "dear") || (w == "Dr" || w == "St" && !unicode.IsDigit(firstRune(s.lastSource()))) && s.houseNumber() {
@@ -135,10 +97,10 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = false
 		case counted:
-			if roman := next[:wordLen(next)]; !digit && !labelAhead().MatchString(next) && !(upper && len(w) > 1 && romanNumber(roman) > 0 && !(roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of "))) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) && !(len(roman) > 1 && len(w) > 1 && w != "no" && w != "No" && strings.Trim(roman, "ivx") == "" && romanNumber(roman) > 0) && !(len(roman) > 1 && (a.full == "volume" || a.full == "chapter" || a.full == "book" || a.full == "part") && romanNumber(roman) > 0) || len(w) == 1 && !small {
+			if roman := next[:wordLen(next)]; !digit && !labelAhead().MatchString(next) && !(upper && len(w) > 1 && romanNumber(roman) > 0 && !(roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of "))) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) && !(len(roman) > 1 && len(w) > 1 && w != "no" && w != "No" && strings.Trim(roman, "ivx") == "" && romanNumber(roman) > 0) && !(a.full == "number" && codeAhead().MatchString(next)) && !(bracketedToo[w] && inBrackets().MatchString(next)) && !(len(roman) > 1 && (a.full == "volume" || a.full == "chapter" || a.full == "book" || a.full == "part") && romanNumber(roman) > 0) || len(w) == 1 && !small {
 				continue
 			}
-			if small && w == "cat" {
+			if w == "cat" || w == "tab" {
 				continue
 			}
 			if scripture[strings.ToLower(a.full)] && (small || people[strings.ToLower(w)] && !verse().MatchString(next) && !nths[s.lastWord()]) {
@@ -151,7 +113,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			}
 			stop = upper && !name || next == ""
 		case state:
-			if small || !s.afterComma() && !stateWords[s.lastWord()] && !onlyStates[w] && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
+			if small || !s.afterComma() && !stateWords[s.lastWord()] && !onlyStates[w] && !codified().MatchString(next) && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
 				continue
 			}
 			stop = upper && starters[strings.ToLower(next[:wordLen(next)])] || next == ""
@@ -169,7 +131,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			if w == "EST" && !s.capitals && !digit {
 				continue
 			}
-			if small && shortened[w] && unicode.IsLower(first) && (beForms[following(next)] || !starters[following(next)]) {
+			if small && (w == "temp" && (digit || first == '−' || first == '-') || shortened[w] && (first == ',' || unicode.IsLower(first))) && (beForms[following(next)] || !starters[following(next)]) {
 				break // the temp. outside
 			}
 			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
@@ -216,10 +178,10 @@ var (
 )
 
 // charted are words of notes on a patient, behind Pt.
-var charted = set("has had denies denied reports reported states stated complains complained presents presented admitted seen tolerated will with who c/o appears remains may should did does")
+var charted = set("has had denies denied reports reported states stated complains complained presents presented admitted seen tolerated will with who appears remains may should did does")
 
 // over are the times a change is measured over.
-var over = map[string]string{"y": "year", "q": "quarter", "m": "month"}
+var over = map[string]string{"y": "year", "q": "quarter", "m": "month", "w": "week", "d": "day"}
 
 // perWords are words behind which min. is a minute; numberedThings have numbers.
 var (
@@ -228,7 +190,7 @@ var (
 	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot id")
 	dose           = map[string]string{"tab": "tablet", "tabs": "tablet", "cap": "capsule", "caps": "capsule"}
 	sizes          = map[string]string{"med": "medium", "lg": "large", "lrg": "large", "sm": "small"}
-	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "flr": "floor", "edn": "edition", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
+	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "flr": "floor", "edn": "edition", "rd": "round", "qtr": "quarter", "pl": "place", "gr": "grade", "yr": "year", "dist": "District", "amend": "Amendment", "bn": "Battalion", "brig": "Brigade", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
 )
 
 // works are kinds of music, before a number.
@@ -244,23 +206,29 @@ var (
 func (s *scanner) counts(w, next string) string {
 	first := firstRune(next)
 	switch full := behindOrdinals[strings.ToLower(w)]; {
-	case full != "" && s.afterOrdinal():
+	case full != "" && s.afterOrdinal() && ends[w] == "":
 		return full
 	case dose[w] != "" && unicode.IsLower(first) && unicode.IsNumber(firstRune(s.lastSource())):
 		return one(s.lastSource(), dose[w], dose[w]+"s")
 	case (w == "vit" || w == "Vit") && unicode.IsUpper(first):
 		return "vitamin"
+	case strings.EqualFold(w, "rev") && first >= '0' && first <= '9' && !verse().MatchString(next):
+		return "revision"
+	case strings.EqualFold(w, "long") && meridian().MatchString(next):
+		return "longitude"
 	case w == "vol" && unicode.IsNumber(firstRune(s.lastSource())):
 		return "volume"
 	case w == "no" && numberedThings[s.lastWord()]:
 		return "number"
+	case (w == "est" || w == "Est") && estimated().MatchString(next):
+		return "estimated"
 	case lived[w] != "" && yearAhead().MatchString(next) && (len(s.out) == 0 || s.out[len(s.out)-1].Kind == Punctuation):
 		return lived[w]
 	case w == "med" && (strings.HasPrefix(next, "heat") || strings.HasPrefix(next, "low") || strings.HasPrefix(next, "high")):
 		return "medium"
 	case sizes[w] != "" && unicode.IsLower(first) && unicode.IsNumber(firstRune(s.lastSource())):
 		return sizes[w]
-	case w == "no" && possessors[s.lastWord()] && (strings.HasPrefix(next, "is ") || strings.HasPrefix(next, "was ")):
+	case w == "no" && (possessors[s.lastWord()] && (strings.HasPrefix(next, "is ") || strings.HasPrefix(next, "was ")) || codeIs().MatchString(next)):
 		return "number"
 	case (w == "T" || w == "t") && unicode.IsLower(first) && unicode.IsNumber(firstRune(s.lastSource())): // 1 T. vinegar
 		amount := s.lastSource()
@@ -271,6 +239,10 @@ func (s *scanner) counts(w, next string) string {
 		return name + "s"
 	case (w == "min" || w == "maj") && len(s.lastWord()) == 1 && (s.wordBack(2) == "in" || s.wordBack(2) == "of"):
 		return map[string]string{"min": "minor", "maj": "major"}[w] // in C min.
+	case (w == "Sq" || w == "sq") && unicode.IsLower(first):
+		return "square"
+	case (w == "rm" || w == "rms") && unicode.IsNumber(firstRune(s.lastSource())):
+		return map[string]string{"rm": "room", "rms": "rooms"}[w]
 	case works[w] != "" && strings.HasPrefix(next, "No."):
 		return works[w]
 	case w == "c" && (unicode.IsLower(first) || first == ')'):
@@ -306,10 +278,10 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	case w == "x" && s.lastWord() != "" && s.lastWord() != "for" && courses().MatchString(after[:min(len(after), 16)]):
 		s.put([]string{"for"}, k) // 2 tablets x 7 days
 		return true
-	case w == "Tel" && strings.HasPrefix(after, ":"):
-		s.put([]string{"telephone"}, k)
+	case strings.HasPrefix(after, ":") && !strings.HasPrefix(after, "://") && labelNames[strings.ToLower(w)] != "" && !(w == strings.ToUpper(w) && len(w) < 4):
+		s.put(strings.Fields(labelNames[strings.ToLower(w)]), k)
 		return true
-	case behindOrdinals[strings.ToLower(w)] != "" && len(w) > 1 && w != "Inf" && w != "Div" && s.afterOrdinal():
+	case behindOrdinals[strings.ToLower(w)] != "" && len(w) > 1 && w != "Inf" && w != "Div" && ends[w] == "" && s.afterOrdinal():
 		s.put([]string{behindOrdinals[strings.ToLower(w)]}, k)
 		return true
 	case w == "w" && strings.HasPrefix(after, "/"):
@@ -334,11 +306,14 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		return true
 	case w == "c" && strings.HasPrefix(after, "/o ") && !joins(s.before()):
 		said := "care of"
-		if r := firstRune(after[3:]); unicode.IsLower(r) && !determiners[following(after[2:])] {
+		if n := following(after[2:]); charts[s.lastWord()] || unicode.IsLower(firstRune(after[3:])) && !determiners[n] {
 			said = "complaining of" // in a patient's notes
 		}
 		s.put(strings.Fields(said), k+2)
 		s.space()
+		return true
+	case w == "lim" && approached().MatchString(after[:min(len(after), 8)]):
+		s.put([]string{"limit", "as"}, k)
 		return true
 	case w == "v" && s.afterName() && strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])):
 		s.put([]string{"versus"}, k)
@@ -417,6 +392,36 @@ func following(after string) string {
 	after = strings.TrimPrefix(after[:min(len(after), 24)], " ")
 	return strings.ToLower(after[:wordLen(after)])
 }
+
+// labelNames are abbreviations before a colon.
+var labelNames = map[string]string{"tel": "telephone", "wt": "weight", "ht": "height", "amt": "amount", "acct": "account", "addr": "address", "dept": "department", "appt": "appointment", "qty": "quantity", "mgr": "manager", "desc": "description", "ext": "extension", "sched": "schedule", "bal": "balance", "temp": "temperature"}
+
+// charts are words before what a patient complains of.
+var charts = set("patient m f old man woman male female he she")
+
+// meridian is a number of degrees.
+var meridian = lazy(`^[-−]?\d{1,3}(?:\.\d+)? ?[°º]`)
+
+// codified is the name of a collection of laws, behind the state whose laws they are.
+var codified = lazy(`^(?:[A-Z][A-Za-z.&]+ ){1,3}(?:Code|Const|Stat)\b`)
+
+// bracketedToo are abbreviations whose number may stand in parentheses.
+var (
+	bracketedToo = set("Eq Eqs Ex Fig Sec Art eq eqs")
+	inBrackets   = lazy(`^\(\d{1,3}[a-z]?\)`)
+)
+
+// approached is what stands behind lim.
+var approached = lazy(`^ [a-z] ?(?:→|->)`)
+
+// estimated is what stands behind est. where nothing was founded.
+var estimated = lazy(`^(?:[a-hj-z]|i[a-mo-z]|~|[$£€]|(?:\d{1,3}|\d{1,3},\d{3})(?:[^\d,]|$))`)
+
+// codeIs is what a number is said to be.
+var codeIs = lazy(`^(?:is|was) (?:\d|[A-Z]{1,4}[ -]?\d)`)
+
+// codeAhead is a code of letters and figures.
+var codeAhead = lazy(`^[A-Z]{1,4}[ -]?\d`)
 
 // courses are how long a treatment lasts.
 var courses = lazy(`^ \d{1,3} ?(?:days?|weeks?|wks?|months?|mos?|hours?|hrs?|d)\b`)

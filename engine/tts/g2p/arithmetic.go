@@ -37,6 +37,18 @@ var arithmetic = []pattern{
 		s.matchEnd = s.i + 1
 		return ordinal(cardinal(m[1], s.accent))
 	}},
+	// (Root 52*)
+	{re(`(\d{1,3})\*`), func(m []string, s *scanner) []string {
+		n := len(s.out)
+		if rest := s.text[s.matchEnd:]; n < 2 || s.out[n-2].Phonemes != "(" || !s.afterName() || rest == "" || rest[0] != ')' && rest[0] != ',' {
+			return nil
+		}
+		return append(cardinal(m[1], s.accent), "not", "out")
+	}},
+	// 402/9d
+	{re(`(\d{2,3})/(\d)d(?:ec)?`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"for"}, cardinal(m[2], s.accent), []string{"declared"})
+	}},
 	// 4-5/8
 	{re(`(\d{1,3})-(\d{1,2})/(2|3|4|8|16|32|64)`), func(m []string, s *scanner) []string {
 		if atoi(m[2]) >= atoi(m[3]) {
@@ -78,7 +90,11 @@ var arithmetic = []pattern{
 			return join(cardinal(m[2], s.accent), []string{"of"}, cardinal(m[3], s.accent)) // step 3/7
 		}
 		if rest := s.text[s.matchEnd:]; m[1] == "" && s.before() == '(' && len(s.out) > 1 && strings.HasPrefix(rest, ")") && (len(rest) == 1 || strings.ContainsRune("\n.,:;!", rune(rest[1]))) && atoi(m[2]) <= atoi(m[3]) {
-			return join(cardinal(m[2], s.accent), []string{"of"}, cardinal(m[3], s.accent)) // retrying (3/5)
+			of := []string{"of"}
+			if m[3] == "100" {
+				of = []string{"out", "of"}
+			}
+			return join(cardinal(m[2], s.accent), of, cardinal(m[3], s.accent)) // retrying (3/5)
 		}
 		if m[1] == "" && s.rated(atoi(m[2]), m[3]) {
 			return join(cardinal(m[2], s.accent), []string{"out", "of"}, cardinal(m[3], s.accent))
@@ -89,7 +105,7 @@ var arithmetic = []pattern{
 		if mon, day := atoi(m[2]), atoi(m[3]); m[1] == "" && s.accent == US && mon > 1 && mon <= 12 && day > 20 && day <= 31 && !sums[s.lastWord()] && !sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && !pluralNoun(s.nextWord()) && s.nextWord() != "of" && !inches[s.nextWord()] {
 			return dayOf(m[2], m[3], "", s.accent) // 12/25 is a holiday
 		}
-		part := fraction(m[1], m[2], m[3], s.accent)
+		part := s.aPart(fraction(m[1], m[2], m[3], s.accent))
 		if rest := s.text[s.matchEnd:]; (strings.HasPrefix(rest, `"`) && !s.quoted || strings.HasPrefix(rest, "″")) && part != nil {
 			s.matchEnd += utf8.RuneLen(firstRune(rest))
 			if m[1] == "" {
@@ -109,10 +125,20 @@ var arithmetic = []pattern{
 			}
 			return append(fraction(m[1], n, d, s.accent), name)
 		}
-		return join(fraction(m[1], n, d, s.accent), s.unitAfter(m[1] == ""))
+		return join(s.aPart(fraction(m[1], n, d, s.accent)), s.unitAfter(m[1] == ""))
+	}},
+	// Gen. 1:1–2:3
+	{re(`(\d{1,3}):(\d{1,3})[-–—](\d{1,3}):(\d{1,3})`), func(m []string, s *scanner) []string {
+		if !scripture[s.lastWord()] {
+			return nil
+		}
+		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent), []string{"to"}, inPairs(m[3], s.accent), inPairs(m[4], s.accent))
 	}},
 	// 3:1
 	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
+		if (portWords[s.lastWord()] || s.lastSource() == "-p") && m[3] == "" {
+			return join(inPairs(m[1], s.accent), []string{"to"}, inPairs(m[2], s.accent)) // -p 8080:80
+		}
 		if scripture[s.lastWord()] && m[3] == "" {
 			return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent)) // Luke 2:1, Psalm 119:105
 		}
@@ -129,7 +155,7 @@ var arithmetic = []pattern{
 }
 
 // overs stand behind the runs and wickets of cricket.
-var overs = lazy(`^ (?:\(\d{1,3}(?:\.\d)? ov|in \d{1,3}(?:\.\d)? overs|dec\b|declared)`)
+var overs = lazy(`^ (?:\((?:\d{1,3}(?:\.\d)? ov|[A-Z][a-z]+ \d)|in \d{1,3}(?:\.\d)? overs|dec\b|declared)`)
 
 // rated reports whether n/of is what someone gave or got, and no fraction: of ten, if it is no
 // part of something or of a sum, of other round numbers, behind a word that says so.
@@ -169,11 +195,20 @@ var applied = pattern{re(`([A-Za-z])(['’′]{0,2})\(([^()]{1,24}\))`), func(m 
 	}
 	s.matchEnd -= len(m[3])
 	out := []string{"!" + strings.ToUpper(m[1])}
+	if indices[m[1]] || m[2] == "" && strings.HasPrefix(m[3], m[1]) {
+		return out // n(n+1)/2
+	}
 	for range utf8.RuneCountInString(m[2]) {
 		out = append(out, "prime")
 	}
 	return append(out, "of")
 }}
+
+// portWords stand before a port and the one it is mapped to.
+var portWords = set("port ports publish")
+
+// indices are letters that no function is called.
+var indices = set("n k i j")
 
 // argument is what a function is applied to, up to its parenthesis; titled are words before letters
 // whose parts are in parentheses: paragraph b(2).
@@ -238,8 +273,16 @@ func fraction(whole, n, d string, accent Accent) []string {
 	return join(cardinal(whole, accent), []string{"and"}, num, part)
 }
 
+// aPart takes the one of a fraction behind an article: a 1/4 of the class.
+func (s *scanner) aPart(part []string) []string {
+	if len(part) == 2 && part[0] == "one" && s.lastWord() == "a" && (s.nextWord() == "of" || part[1] == "half" || part[1] == "quarter") {
+		return part[1:]
+	}
+	return part
+}
+
 // raised are digits and signs of exponents.
-var raised = map[rune]rune{'⁰': '0', '¹': '1', '²': '2', '³': '3', '⁴': '4', '⁵': '5', '⁶': '6', '⁷': '7', '⁸': '8', '⁹': '9', '⁻': '-', '⁺': '+', 'ⁿ': 'n'}
+var raised = map[rune]rune{'⁰': '0', '¹': '1', '²': '2', '³': '3', '⁴': '4', '⁵': '5', '⁶': '6', '⁷': '7', '⁸': '8', '⁹': '9', '⁻': '-', '⁺': '+', 'ⁿ': 'n', 'ᵀ': 'T'}
 
 var caret = lazy(`^\^(?:\{?([-−+]?\d{1,9}|[A-Za-z])\}?)`)
 
@@ -270,8 +313,14 @@ func power(rest string) (int, []string) {
 		return n, []string{"squared"}
 	case exp == "3":
 		return n, []string{"cubed"}
+	case exp == "T":
+		return n, []string{"transpose"}
+	case strings.Trim(exp, "+-") == "": // a charge
+		return n, []string{map[byte]string{'+': "plus", '-': "minus"}[exp[0]]}
 	case digits == "":
 		return n, []string{"to", "the", "power", "of", "!" + strings.ToUpper(strings.Trim(exp, "+-"))}
+	case exp[len(exp)-1] == '+' || exp[len(exp)-1] == '-': // the charge 2+
+		return n, append(cardinal(digits, US), map[byte]string{'+': "plus", '-': "minus"}[exp[len(exp)-1]])
 	case exp[0] == '-':
 		return n, join(strings.Fields("to the power of minus"), cardinal(digits, US))
 	default:

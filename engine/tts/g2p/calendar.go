@@ -3,6 +3,7 @@ package g2p
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Dates, times and centuries.
@@ -82,6 +83,14 @@ var calendar = []pattern{
 		}
 		return out
 	}},
+	// 1:27:57.940 of a long one
+	{re(`(\d{1,2}):([0-5]\d):([0-5]\d)\.(\d{1,3})`), func(m []string, s *scanner) []string {
+		out := join(cardinal(m[1], s.accent), []string{one(m[1], "hour", "hours")}, below(atoi(m[2]), false), []string{"minutes", "and"}, below(atoi(m[3]), false), []string{"point"}, digits(m[4]), []string{"seconds"})
+		if s.dated() {
+			return join(clock(m[1], m[2]), []string{"and"}, below(atoi(m[3]), false), []string{"point"}, digits(m[4]), []string{"seconds"})
+		}
+		return out
+	}},
 	// 3:59.4 of a race
 	{re(`(\d{1,2}):([0-5]\d)\.(\d{1,3})`), func(m []string, s *scanner) []string {
 		out := below(atoi(m[1]), false)
@@ -94,6 +103,8 @@ var calendar = []pattern{
 	}},
 	// 3:05 pm, 15:30, 1:02:03
 	{re(`(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?:\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?))?`), sayTime},
+	// 14:05Z
+	{re(`([01]?\d|2[0-3]):([0-5]\d)Z`), func(m []string, s *scanner) []string { return append(clock(m[1], m[2]), "!Z") }},
 	// 6:30a–7p
 	{re(`(\d{1,2})(?::([0-5]\d))?([ap])[-–](\d{1,2})(?::([0-5]\d))?([ap])`), func(m []string, s *scanner) []string {
 		return join(halfDayTime(m[1], m[2], m[3]), []string{"to"}, halfDayTime(m[4], m[5], m[6]))
@@ -136,12 +147,22 @@ var calendar = []pattern{
 		}
 		return dayOf(mon, day, m[3], s.accent)
 	}},
+	// 2024-07, where no season is
+	{re(`((?:19|20)\d\d)-(0[1-9]|1[0-2])`), func(m []string, s *scanner) []string {
+		if atoi(m[1][2:])+1 == atoi(m[2]) {
+			return nil
+		}
+		return append([]string{month(m[2])}, year(m[1], s.accent)...)
+	}},
 	// 03/2024
 	{re(`(0?[1-9]|1[0-2])/((?:19|20)\d\d)`), func(m []string, s *scanner) []string { return append([]string{month(m[1])}, year(m[2], s.accent)...) }},
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
 		common := atoi(m[1]) < atoi(m[2]) && atoi(m[2]) <= 12
-		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && !(s.lastWord() == "of" && s.wordBack(2) == "week") && (common || !s.dueBy()) && (common || !strings.HasSuffix(s.lastWord(), "ed") || s.nextWord() != "") {
+		if appointed().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) {
+			return dayOf(m[1], m[2], "", s.accent) // 10/4 @ 9:15
+		}
+		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && !(s.lastWord() == "of" && written[s.wordBack(2)]) && (common || !s.dueBy()) && (common || !strings.HasSuffix(s.lastWord(), "ed") || s.nextWord() != "") {
 			return nil
 		}
 		return dayOf(m[1], m[2], "", s.accent)
@@ -176,7 +197,7 @@ var calendar = []pattern{
 	}},
 	// 1990s, '80s, class of '99; but after 30s
 	{re(`['’]?(\d{1,2})?(\d0)['’]?s`), func(m []string, s *scanner) []string {
-		if len(m[0]) < 5 && isDigit(m[0][0]) && lasting[s.lastWord()] {
+		if len(m[0]) < 5 && isDigit(m[0][0]) && lasting[s.lastWord()] || s.hyphened() {
 			return nil
 		}
 		if m[1] == "" {
@@ -185,7 +206,7 @@ var calendar = []pattern{
 		return plural(year(m[1]+m[2], s.accent))
 	}},
 	{re(`['’](\d{2})`), func(m []string, s *scanner) []string {
-		if !beforeYears[s.lastWord()] {
+		if model := unicode.IsUpper(firstRune(s.nextWord())) && !joins(s.before()); !beforeYears[s.lastWord()] && !model && !(s.afterName() && unicode.IsSpace(s.before())) {
 			return nil
 		}
 		return shortYear(m[1], s.accent)
@@ -199,10 +220,11 @@ var calendar = []pattern{
 	}},
 }
 
-// dateWords are words behind which 10/31 is a day, clockWords those behind which 0900 is a time,
+// dateWords are words behind which 10/31 is a day, written those before "of" and one, clockWords those behind which 0900 is a time,
 // beforeYears those behind which '08 is a year.
 var (
 	dateWords   = set("on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
+	written     = set("week letter email e-mail memo note notice invoice order call meeting message report statement")
 	lasting     = set("after within every took takes take taking last lasts lasted than about under over timeout delay interval waited wait waits sleep equals for another")
 	departing   = set("arrives departs leaves train service bus from to arriving departing leaving")
 	clockWords  = set("at by until till before after around from to since dep arr departs arrives departing arriving departure arrival")
@@ -223,6 +245,9 @@ var timeWords = set("second seconds minute minutes hour hours day days week week
 var dateAhead = lazy(`^\s?(?:(?:` + monthNames + `)\s\d|(?:` + dayNames + `)(?:[\s,.]|$))`)
 
 var dayAhead = lazy(`^(?:\s(?:to|and|through|until)\s|\s?[-–]\s?)\d{1,2}/\d{1,2}\b`)
+
+// appointed is the hour behind a day.
+var appointed = lazy(`^,? ?(?:@ ?\d|at \d{1,2}(?::\d\d| ?[ap]\b| ?[ap]\.?m))`)
 
 // betweenDays reports whether 5/12 is the first or second day of a range: from 5/12 to 5/19.
 func (s *scanner) betweenDays() bool {
@@ -283,6 +308,9 @@ var namedDates = []pattern{
 	}},
 	{re(dayNames), func(m []string, s *scanner) []string {
 		after := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)], ", ")
+		if shut := strings.HasPrefix(after, "closed") || strings.HasPrefix(after, "only"); shut && len(m[0]) < 6 && s.lastWord() != "the" {
+			return []string{fullName(m[0], weekdays)}
+		}
 		if len(m[0]) > 5 || after == "" || after[0] < '0' || after[0] > '9' && fullName(after, months) == "" {
 			return nil
 		}
@@ -443,6 +471,11 @@ func sayTime(m []string, s *scanner) []string {
 			}
 		}
 		return out
+	case m[3] != "" && m[4] != "":
+		out = append(join(out, shortYear(m[2], s.accent), []string{"and"}, below(atoi(m[3]), false)), one(strings.TrimPrefix(m[3], "0"), "second", "seconds"))
+		if m[2] == "00" {
+			out = join(below(h, false), []string{"o'clock"}, out[3:])
+		}
 	case m[3] != "":
 		sec := atoi(m[3])
 		if out = append(out, one(m[1], "hour", "hours")); h == 0 {

@@ -91,6 +91,16 @@ var codes = []pattern{
 	{re(`(40[13])\(([bk])\)`), func(m []string, s *scanner) []string {
 		return append(inPairs(m[1], s.accent), "!"+strings.ToUpper(m[2]))
 	}},
+	// 661-08931, 35-209900-176148-1
+	{re(`\d{1,8}-\d{1,8}(?:-\d{1,8})*`), func(m []string, s *scanner) []string {
+		groups := strings.Split(m[0], "-")
+		for _, g := range groups[1:] {
+			if len(g) > 1 && g[0] == '0' || len(groups) > 3 || len(groups) == 3 && len(g) > 3 {
+				return groupsOf(m[0])
+			}
+		}
+		return nil
+	}},
 	// 118-2203917
 	{re(`(\d{2,8})-(\d{5,10})`), func(m []string, s *scanner) []string {
 		if s.lastWord() != "number" && len(m[2]) < len(m[1])+3 && atoi(m[1]) < atoi(m[2]) {
@@ -114,6 +124,15 @@ var codes = []pattern{
 		out := join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
 		if m[3] != "" {
 			out = append(out, "!"+m[3])
+		}
+		return out
+	}},
+	// 1s² 2p⁶ of electrons
+	{re(`(?:[1-7][spdf][¹²³⁴-⁹][⁰¹²³⁴-⁹]?){1,6}`), func(m []string, s *scanner) []string {
+		var out []string
+		for _, shell := range shells().FindAllStringSubmatch(m[0], -1) {
+			count := strings.Map(func(r rune) rune { return raised[r] }, shell[3])
+			out = append(append(join(out, cardinal(shell[1], s.accent)), "!"+strings.ToUpper(shell[2])), cardinal(count, s.accent)...)
 		}
 		return out
 	}},
@@ -205,22 +224,21 @@ var codes = []pattern{
 	}},
 	// 2NaOH
 	{re(`(\d{1,2})(` + element + `{2,8})`), func(m []string, s *scanner) []string {
-		formula := strings.NewReplacer("(", "", ")", "").Replace(m[2])
-		if strings.ToUpper(formula) == formula && digitsOf(formula) == "" {
+		if strings.ToUpper(m[2]) == m[2] && digitsOf(m[2]) == "" && !strings.Contains(m[2], "(") {
 			return nil
 		}
-		return join(cardinal(m[1], s.accent), serial(formula, s.accent))
+		return join(cardinal(m[1], s.accent), formulaWords(m[2], s.accent))
 	}},
 	// 10W-40
 	{re(`(\d{1,2})W-(\d{2})`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{"!W"}, cardinal(m[2], s.accent))
 	}},
 	// 5900X
-	{re(`(\d{4})([A-Z]{1,2})`), func(m []string, s *scanner) []string {
-		if _, ok := units[m[2]]; ok || m[2] == "M" {
+	{re(`(\d{4})(X3D|[A-Z]{1,3})`), func(m []string, s *scanner) []string {
+		if _, ok := units[m[2]]; ok || m[2] == "M" || currencies[m[2]][0] != "" {
 			return nil
 		}
-		return append(inPairs(m[1], s.accent), "!"+m[2])
+		return join(inPairs(m[1], s.accent), serial(m[2], s.accent))
 	}},
 }
 
@@ -296,8 +314,47 @@ var (
 	}}
 )
 
+// shells are those of electrons, with how many they hold.
+var shells = lazy(`([1-7])([spdf])([⁰¹²³⁴-⁹]+)`)
+
+// docket is the number of a case before a court: 3:21-cv-04567-JD.
+var docket = pattern{re(`(?:(\d):)?(\d{2})-([a-z]{2})-(\d{4,6})((?:-[A-Z]{2,4}){0,2})`), func(m []string, s *scanner) []string {
+	out := join(digits(m[1]), cardinal(m[2], s.accent), []string{"!" + strings.ToUpper(m[3]), ","}, digits(m[4]))
+	for _, judge := range strings.Split(m[5], "-")[1:] {
+		out = append(out, "!"+judge)
+	}
+	return out
+}}
+
+// courtRules are what the rules of American courts are of.
+var courtRules = map[string]string{"Civ": "civil", "Crim": "criminal", "App": "appellate", "Evid": "evidence", "Bankr": "bankruptcy"}
+
 var namedCodes = []pattern{
-	dotted, version, hardware, internet, account, traced,
+	dotted, version, hardware, internet, account,
+	// SAVE20, COVID19
+	{re(`([A-Z]{4,12})(\d{1,4})`), func(m []string, s *scanner) []string {
+		if !s.known(m[1]) || initialisms[m[1]] {
+			return nil
+		}
+		return append([]string{m[1]}, inPairs(m[2], s.accent)...)
+	}},
+	traced,
+	// sizes S–XXL
+	{re(`(X{0,4}S|M|L|X{1,4}L)[-–](X{0,4}S|M|L|X{1,4}L)`), func(m []string, s *scanner) []string {
+		if w := s.lastWord(); !strings.Contains(m[0], "X") && w != "size" && w != "sizes" || m[1] == m[2] {
+			return nil
+		}
+		return []string{"!" + m[1], "to", "!" + m[2]}
+	}},
+	// Fed. R. Civ. P. 12
+	{re(`Pub\. ?L\.`), func(m []string, s *scanner) []string { return []string{"public", "law"} }},
+	{re(`Fed\. ?R\. ?(Civ|Crim|App|Evid|Bankr)\.(?: ?(P)\.)?`), func(m []string, s *scanner) []string {
+		out := []string{"Federal", "rule", "of", courtRules[m[1]]}
+		if m[2] != "" {
+			out = append(out, "procedure")
+		}
+		return out
+	}},
 	{re(`(ISBN|ISSN|DOI)(?:-(1[03]))?:?\s?([\dX][\dX-]{7,16})`), func(m []string, s *scanner) []string {
 		out := []string{"!" + m[1]}
 		if m[2] != "" {
@@ -319,7 +376,7 @@ var namedCodes = []pattern{
 	}},
 	// B- average
 	{re(`([A-DF])[-−]`), func(m []string, s *scanner) []string {
-		if w := s.lastWord(); w != "a" && w != "an" && !grades[s.nextWord()] {
+		if w := s.lastWord(); w != "a" && w != "an" && !grades[s.nextWord()] && !(graded[w] && (s.nextWord() == "" || s.nextWord() == "to")) {
 			return nil
 		}
 		return []string{"!" + m[1], "minus"}
@@ -386,7 +443,7 @@ var namedCodes = []pattern{
 		if strings.ToUpper(m[0]) == m[0] || notFormulas[m[0]] {
 			return nil
 		}
-		return serial(strings.NewReplacer("(", "", ")", "").Replace(m[0]), s.accent)
+		return formulaWords(m[0], s.accent)
 	}},
 	// Q1–Q3
 	{re(`([A-Z]{1,2})(\d{1,3})[-–]([A-Z]{1,2})(\d{1,3})`), func(m []string, s *scanner) []string {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Formulas as LaTeX writes them, between \( and \), \[ and \], or dollar signs.
@@ -225,6 +227,48 @@ func texWords(t string, depth int) []string {
 		i++
 	}
 	return out
+}
+
+// operation says the sum, product, integral or root that rest, which r is the first of, begins
+// with, where bounds or a degree stand at it, and its length.
+func operation(rest string, r, before rune) (int, []string) {
+	switch {
+	case strings.ContainsRune("∫∑Σ∏Π", r):
+		return bounded(rest)
+	case raised[r] != 0 && !joins(before):
+		return root(rest)
+	}
+	return 0, nil
+}
+
+// boundedAhead is a sum, a product or an integral with its bounds below and above the line.
+var boundedAhead = lazy(`^([∫∑Σ∏Π])(_\{[^{}]{1,24}\}|_[A-Za-z0-9]|[₀-₎ₐ-ₜᵢⱼᵣᵤᵥ∞]{1,8})?(\^\{[^{}]{1,24}\}|\^[A-Za-z0-9∞]|[⁰¹²³⁴-ⁿ∞ᵃ-ᶻ]{1,8})?`)
+
+// bounded says the sum, product or integral with bounds that rest begins with, and its length.
+func bounded(rest string) (int, []string) {
+	m := boundedAhead().FindStringSubmatch(rest[:min(len(rest), 80)])
+	if m == nil || m[2] == "" && (m[3] == "" || m[3][0] == 0xe2 && strings.HasPrefix(m[3], "∞")) {
+		return 0, nil
+	}
+	name := map[string]string{"∫": `\int`, "∑": `\sum`, "Σ": `\sum`, "∏": `\prod`, "Π": `\prod`}[m[1]]
+	for k, sign := range []string{"_", "^"} {
+		if b := strings.ReplaceAll(norm.NFKC.String(strings.Trim(m[2+k], "_^{}")), "−", "-"); b != "" {
+			name += sign + "{" + b + "}"
+		}
+	}
+	return len(m[0]), texWords(name, 0)
+}
+
+// rootAhead is a root with its degree in front: ³√.
+var rootAhead = lazy(`^([³⁴⁵⁶⁷⁸⁹ⁿ])√`)
+
+// root says the root that rest begins with, and its length.
+func root(rest string) (int, []string) {
+	m := rootAhead().FindStringSubmatch(rest[:min(len(rest), 8)])
+	if m == nil {
+		return 0, nil
+	}
+	return len(m[0]), texWords(`\sqrt[`+norm.NFKC.String(m[1])+`]{}`, 0)
 }
 
 // bounds are the words before the lower bound of a command.

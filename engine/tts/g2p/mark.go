@@ -25,7 +25,7 @@ var signs = map[rune]string{
 	'∈': "in", '∉': "not in", '⊂': "is a subset of", '⊆': "is a subset of", '∪': "union", '∩': "intersection", '∅': "the empty set", '∀': "for all", '∃': "there exists", '¬': "not", '∧': "and", '∨': "or", '⇒': "implies", '⇔': "if and only if", '≡': "is identical to",
 	'≪': "much less than", '≫': "much greater than", '∥': "is parallel to", '⊥': "is perpendicular to", '⋅': "times", '∓': "minus or plus", '∛': "cube root of", '≅': "is congruent to", '∼': "is similar to", '♭': "flat", '♯': "sharp", '♮': "natural", '♩': "quarter note", '♪': "eighth note",
 	'№': "number", '℠': "service mark", '✓': "check mark", '✔': "check mark", '✗': "cross mark", '✘': "cross mark", '★': "star", '℅': "care of", '↔': "to and from", '←': "from", '↑': "up", '↓': "down",
-	'½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
+	'⇌': "is in equilibrium with", '½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
 }
 
 var breakTag = lazy(`^<break\s+time\s*=\s*["']([0-9]{1,6}(?:\.[0-9]{1,6})?m?s)["']\s*/?>$`)
@@ -45,7 +45,11 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 		s.add(item{Token: Token{Text: rest[:k], Kind: Punctuation, Phonemes: p}}, k)
 	}
-	if k, words := power(rest); k > 0 && (joins(before) || before == ')') {
+	if k, words := operation(rest, r, before); k > 0 {
+		s.say(strings.Join(words, " "), k)
+		return
+	}
+	if k, words := power(rest); k > 0 && (joins(before) || before == ')' || before == ']') {
 		s.space()
 		s.put(words, k)
 		s.operator(false)
@@ -58,6 +62,12 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 	}
 	switch {
+	case r == '^' && (joins(before) || before == ')') && strings.ContainsRune("(-−", next):
+		s.say("to the power of", n) // e^(-x)
+	case r == '/' && before == ')' && quotient().MatchString(rest[:min(len(rest), 8)]):
+		s.say("over", n) // sin(x)/x = 1
+	case r == '/' && raised[before] != 0 && unicode.IsLetter(next) && !joins(firstRune(rest[n+utf8.RuneLen(next):])) && powerUnit(rest[n:]) == "":
+		s.say("over", n) // σ²/n
 	case r == '.' && (spaced || before == '/') && unicode.IsLetter(next):
 		s.say("dot", n) // .NET
 	case r == '.' && s.member(rest[n:]):
@@ -80,20 +90,22 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 	case r == '−', r == '-' && !unicode.IsSpace(next) && (s.lastWord() == "equals" || unicode.IsDigit(next) && (variables[before] && !joins(runeBefore(s.text[:s.i-1])) || s.lastWord() == "utc" || s.lastWord() == "gmt")):
 		s.say("minus", n)
-	case r == '/' && (joins(before) && (len(s.lastSource()) < 3 || unicode.IsDigit(before)) || before == ')' || raised[before] != 0) && (joins(next) || next == '(') && (s.equated() || variables[before] && unicode.IsDigit(next) && !joins(runeBefore(s.text[:s.i-1]))):
+	case r == '/' && (joins(before) && (len(s.lastSource()) < 3 || unicode.IsDigit(before)) || before == ')' || raised[before] != 0 || before >= '₀' && before <= '₉') && (joins(next) || next == '(') && (s.equatedIn(12) || variables[before] && unicode.IsDigit(next) && !joins(runeBefore(s.text[:s.i-1]))):
 		s.say("over", n)
+	case r == '/' && spaced && unicode.IsSpace(next) && s.equatedIn(24) && dividend().MatchString(s.text[max(0, s.i-4):s.i]):
+		s.say("over", n) // (a + b) / 2c
 	case r == '/' && unicode.IsDigit(before) && variables[next] && !joins(firstRune(rest[n+utf8.RuneLen(next):])):
 		s.say("over", n) // 1/x
 	case (r == '\'' || r == '′' || r == '’') && variables[before] && s.lastSource() != "'n" && !joins(runeBefore(s.text[:s.i-1])) && sumBehind().MatchString(rest[n:min(len(rest), 12)]):
 		s.say("prime", n)
 	case r == '|' && joins(before) && joins(next) && s.wordBack(2) == "of" && s.wordBack(3) == "p":
 		s.say("given", n) // P(A|B)
-	case r == '/' && s.afterPower() && unitAhead(rest[n:]) != "":
-		u := unitAhead(rest[n:])
+	case r == '/' && s.afterPower() && powerUnit(rest[n:]) != "":
+		u := powerUnit(rest[n:])
 		s.say("per "+units[u][0], n+len(u)) // ×10³/µL
-	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && unitAhead(rest[n:]) != "":
-		u := unitAhead(rest[n:])
-		s.say("per "+units[u][0], n+len(u))
+	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && perAhead(rest[n:]) != "":
+		u := rest[n : n+wordLen(rest[n:])]
+		s.say("per "+perAhead(u), n+len(u))
 	case r == '&' && entity(rest) > 0:
 		k := entity(rest)
 		s.say(entities[rest[1:k-1]], k)
@@ -113,12 +125,17 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.put(words, len(m)) // $HOME/bin:$PATH
 	case r == '$' && unicode.IsLetter(next):
 		s.say("dollar", n)
+	case r == '~' && joins(before) && unicode.IsDigit(next):
+		s.say("tilde", n) // HEAD~3
 	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
 		s.say("about", n)
 	case (r == '*' || r == '#') && unicode.IsDigit(next) && keyed[s.lastWord()]:
 		s.say(map[rune]string{'*': "star", '#': "pound"}[r], n) // of a telephone
 	case (r == '-' || r == '–') && (hours[s.lastWord()] && unicode.IsDigit(next) || s.lastWord() == "m" && (strings.HasPrefix(rest[n:], "noon") || strings.HasPrefix(rest[n:], "midnight"))):
 		s.say("to", n)
+	case r == '*' && (joins(before) || before == ')') && strings.HasPrefix(rest, "**") && starPower().MatchString(rest[:min(len(rest), 8)]) && !s.emphasized():
+		k, words := power("^" + rest[2:])
+		s.say(strings.Join(words, " "), k+1) // i**2
 	case r == '*' && s.lastWord() == "select":
 		s.say("star", n)
 	case r == '*' || r == '`' || r == '|' || r == '_' || r == '~' || r == '-' || r == '/' || r == '\'' || r == '’' || r == '‘':
@@ -185,14 +202,18 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	case (r == '²' || r == '³' || raised[r] != 0) && !joins(before) && isotope().MatchString(rest[:min(len(rest), 24)]):
 		k := strings.IndexFunc(rest, func(r rune) bool { return raised[r] == 0 })
 		number := strings.Map(func(r rune) rune { return raised[r] }, rest[:k])
-		s.say(strings.Join(inPairs(number, s.accent), " "), k)
+		said := strings.Join(inPairs(number, s.accent), " ")
+		if w := rest[k : k+wordLen(rest[k:])]; elements[w] != "" {
+			said, k = elements[w]+" "+said, k+len(w)
+		}
+		s.say(said, k)
 	case r == '!' && variables[before] && !joins(runeBefore(s.text[:s.i-1])) && factorialBehind().MatchString(rest[n:min(len(rest), 8)]):
 		s.say("factorial", n)
 	case marks[r] != "":
 		punct(marks[r], n)
 	case signs[r] != "":
 		said := signs[r]
-		if short, ok := strings.CutSuffix(said, " of"); ok && strings.HasPrefix(rest[n:], " of ") {
+		if short, ok := strings.CutSuffix(said, " of"); ok && (strings.HasPrefix(rest[n:], " of ") || strings.HasPrefix(rest[n:], " from ") || strings.HasPrefix(rest[n:], " over ")) {
 			said = short
 		}
 		s.say(said, n)
@@ -212,8 +233,11 @@ func (s *scanner) mark(r rune, n int, before rune) {
 var shellPath = lazy(`^\$[A-Z_][A-Z0-9_]+(?:[/:]{1,2}\$?[A-Za-z0-9_-][A-Za-z0-9_.-]*)*(?::?/[A-Za-z0-9_-]+|:\$[A-Z_][A-Z0-9_]+)`)
 
 // equated reports whether an equation is read: x = b/2a.
-func (s *scanner) equated() bool {
-	for k := 1; k <= 8; k++ {
+func (s *scanner) equated() bool { return s.equatedIn(8) }
+
+// equatedIn is that with the sign of equality among the last n items.
+func (s *scanner) equatedIn(n int) bool {
+	for k := 1; k <= n; k++ {
 		if w := s.wordBack(k); w == "equals" || w == "equal" {
 			return true
 		}
@@ -234,6 +258,23 @@ var (
 	isotope         = lazy(`^[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}[A-Z][a-z]?\b`)
 	factorialBehind = lazy(`^(?: ?[-+−=×*/÷<>)]| [a-z]|/)`)
 )
+
+// dividend is the end of what is divided: a parenthesis, or a number or letter on its own.
+var dividend = lazy(`(?:\)|[ (][a-zA-Z0-9]|[²³]) $`)
+
+// quotient is what stands behind a parenthesis that is divided, on the left of an equation.
+var quotient = lazy(`^/[a-z0-9] =`)
+
+// starPower is a power as programs write it.
+var starPower = lazy(`^\*\*\d{1,3}(?:[^*\d]|$)`)
+
+// emphasized reports whether the last two stars before in this line await two more.
+func (s *scanner) emphasized() bool {
+	line := s.text[max(0, s.i-longest):s.i]
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	k := strings.LastIndex(line, "**")
+	return k >= 0 && (k == 0 || !joins(runeBefore(line[:k]))) && !strings.HasPrefix(line[k+2:], " ")
+}
 
 var serialAhead = lazy(`^[A-Z]{1,4}-?\d`)
 
@@ -273,6 +314,28 @@ func unitAhead(rest string) string {
 	}
 	return u
 }
+
+// powerUnit is the unit rest begins with, behind a power: ×10⁹/L.
+func powerUnit(rest string) string {
+	if u := rest[:wordLen(rest)]; u == "L" || u == "s" || u == "l" {
+		return u
+	}
+	return unitAhead(rest)
+}
+
+// perAhead is the name of what rest begins with, where something is counted by it: cups/day.
+func perAhead(rest string) string {
+	u := rest[:wordLen(rest)]
+	if full := per[u]; full != "" && len(u) > 1 {
+		return full
+	}
+	if counters[u] {
+		return u
+	}
+	return units[unitAhead(rest)][0]
+}
+
+var counters = set("hour minute second night person mile gallon pound acre serving household student room capita shift session decade game match visit person")
 
 // unitNumber is the number of a flat: #3B.
 var unitNumber = lazy(`^\d{1,4}-?[A-Z]\b`)

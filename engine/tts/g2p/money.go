@@ -66,7 +66,7 @@ var currencyCodes = func() string {
 const (
 	dollars = `(?:US|AU?|CA?|NZ|HK|SG?|R|MX|NT)\$`
 	amount  = `\d+\.\d{4,}|\d{1,3}(?:[ \x{a0}\x{202f}]\d{3})+,\d{1,2}|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?|\.\d+`
-	scale   = `(?:[ -]?(thousand|million|billion|trillion)\b|\s?(k|K|M|B|T|bn|m|mn|mm|MM|tn|Mrd|Mio)\b)?`
+	scale   = `(?:[ -]?(thousand|million|billion|trillion|lakh crore|lakhs?|crores?)\b|\s?(k|K|M|B|T|bn|m|mn|mm|MM|tn|Mrd|Mio|cr)\b)?`
 )
 
 var money = []pattern{
@@ -87,6 +87,10 @@ var money = []pattern{
 	// $1.2B, £5.99, €1.234,56
 	{re(`([-−])?(` + currencySigns + `)\s?([-−])?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		return join(minus(m[1]+m[3]), moneyWords(currencies[m[2]], plainAmount(m[2], m[4]), m[5]+m[6], s))
+	}},
+	// $1,200C, of an option
+	{re(`(` + currencySigns + `)(` + amount + `)([CP])`), func(m []string, s *scanner) []string {
+		return append(moneyWords(currencies[m[1]], plainAmount(m[1], m[2]), "", s), "!"+m[3])
 	}},
 	// 20 €, 5 USD, 50p
 	{re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|zł|Kč|(?:` + currencyCodes + `)\b)`), func(m []string, s *scanner) []string {
@@ -119,8 +123,11 @@ var namedMoney = []pattern{
 		}
 		return s.paidFor(append(out, strings.Fields(c[1])...))
 	}},
-	{re(`((?:` + dollars + `|Rs\.|kr\.?|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+	{re(`((?:` + dollars + `|Rs\.?|kr\.?|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		sign := strings.TrimRight(m[1], " \u00a0\u202f")
+		if sign == "Rs" {
+			sign = "Rs."
+		}
 		if sign == "INR" && len(m[2]) > 0 && atoi(m[2][:1]) < 10 && len(strings.SplitN(m[2], ".", 2)[0]) == 1 {
 			return nil // of blood
 		}
@@ -152,7 +159,7 @@ func plainAmount(sign, s string) string {
 }
 
 var magnitudes = map[string]string{"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "mm": "million", "MM": "million", "Mio": "million", "Mrd": "billion",
-	"B": "billion", "bn": "billion", "T": "trillion", "tn": "trillion"}
+	"B": "billion", "bn": "billion", "T": "trillion", "tn": "trillion", "cr": "crore"}
 
 func magnitude(s string) string {
 	if full, ok := magnitudes[s]; ok {
@@ -161,7 +168,7 @@ func magnitude(s string) string {
 	return s
 }
 
-var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min|oz|bbl|ton|tonne|seat|head|share|sh|bag|box|kWh|MWh|GB|TB|item|piece|student|child|adult|guest|room|ticket|[a-z]{4,9})\b`)
+var perTime = lazy(`^ ?/ ?(hour|day|week|month|year|night|nt|person|hr|mo|yr|wk|lb|kg|gal|sq ft|mile|unit|user|min|oz|bbl|ton|tonne|seat|head|share|sh|bag|box|kWh|MWh|GB|TB|item|piece|student|child|adult|guest|room|ticket|[a-z]{4,9})\b`)
 
 // moneyWords says an amount, 1.50 as one euro and fifty cents, and what it is paid for.
 func moneyWords(c currency, amount, mag string, s *scanner) []string {
@@ -206,7 +213,7 @@ func sum(c currency, amount, mag string, s *scanner) []string {
 	}
 	name := strings.Fields(s.named1(whole, c[0], c[1]))
 	if mag != "" {
-		return join(decimal(amount, s.accent), []string{magnitude(mag)}, strings.Fields(s.named1("", c[0], c[1])))
+		return join(decimal(amount, s.accent), strings.Fields(magnitude(mag)), strings.Fields(s.named1("", c[0], c[1])))
 	}
 	if len(frac) > 2 || c[2] == "" && frac != "" {
 		return join(decimal(amount, s.accent), strings.Fields(s.named1("", c[0], c[1])))

@@ -35,7 +35,7 @@ const (
 
 // numbers are the patterns of what begins with a digit, a sign or a currency.
 // Longer and stricter forms stand before those they contain.
-var numbers = slices.Concat(calendar, codes, money, measures, arithmetic, []pattern{
+var numbers = slices.Concat([]pattern{docket}, calendar, codes, money, measures, arithmetic, []pattern{
 	{re(`(` + number + `)(?:st|nd|rd|th|ST|ND|RD|TH)`), func(m []string, s *scanner) []string { return ordinal(cardinal(m[1], s.accent)) }},
 	// 1 000 000, 1.234.567,89
 	{re(`\d{1,3}(?:[\x{a0}\x{202f}\x{2009}]\d{3})+|\d{1,3}(?: \d{3}){2,}`), func(m []string, s *scanner) []string {
@@ -66,6 +66,9 @@ var street4 = lazy(`^ (?:[NSEW]\.? |[NS]\.?[EW]\.? )?(?:[A-Z0-9][A-Za-z0-9]+ ){1
 
 // released reports whether the name of a program stands before, and a comparison between: npm >= 9.10.
 func (s *scanner) released() bool {
+	if b := s.text[max(0, s.i-2):s.i]; len(b) == 2 && (b[1] == ':' || b[1] == '@') && isLetter(b[0]) {
+		return true // python:3.12-slim
+	}
 	k := 1
 	for k < 8 && compared[s.wordBack(k)] {
 		k++
@@ -170,8 +173,8 @@ func (s *scanner) describes() bool {
 	if before := s.lastWord(); before != "a" && before != "an" {
 		return false
 	}
-	if rest := s.text[s.matchEnd:]; strings.HasPrefix(rest, "-a-") || strings.HasPrefix(rest, "-an-") || strings.HasPrefix(rest, "-per-") {
-		return true // a €30-a-night room
+	if rest := s.text[s.matchEnd:]; len(rest) > 2 && rest[0] == '-' && isLetter(rest[1]) {
+		return true // a €30-a-night room, a $10-off coupon
 	} else if !strings.HasPrefix(rest, " ") {
 		return false
 	} else if len(rest) > 1 && isDigit(rest[1]) {

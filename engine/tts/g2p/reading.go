@@ -58,7 +58,10 @@ func (m *Mark) hard() bool { return m.Phonemes != "" || m.As != Plain || m.Pause
 
 // Read returns the tokens of text, read as r says, until ctx ends.
 func (g *G2P) Read(ctx context.Context, text string, r Reading) ([]Token, error) {
-	s := scanner{text: text, accent: r.Accent, capitals: allCapitals(text)}
+	s := scanner{text: text, accent: r.Accent, capitals: allCapitals(text), known: func(w string) bool {
+		_, from := g.known(w, "", r.Accent)
+		return from == Lexicon
+	}}
 	for _, l := range r.Lexicons {
 		if l != nil {
 			s.lexicons = append(s.lexicons, l)

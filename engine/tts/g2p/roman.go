@@ -8,7 +8,7 @@ var monarchs = set(`henry louis george elizabeth charles edward james william ri
 
 // numbered are words a Roman numeral follows, one letter long too.
 var numbered = set(`chapter part volume vol book act scene section appendix war bowl type phase class level grade article title figure table episode season stage mark column canto tome verse psalm
-	page pages section sections chapters parts wars volumes vols acts books element unit amendment quarter factor saturn vatican quadrant sonata symphony lesson exhibit annex schedule rule tier group channel gta rocky civilization fantasy iphone os`)
+	page pages section sections chapters parts wars volumes vols acts books element unit amendment quarter factor saturn vatican quadrant sonata symphony movement lesson exhibit annex schedule rule tier group channel gta rocky civilization fantasy iphone os`)
 
 // given are first names before a surname and a numeral, joined what may stand between them otherwise.
 var (

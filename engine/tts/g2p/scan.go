@@ -29,9 +29,10 @@ type scanner struct {
 	chunkEnd int // end of the run without spaces that i is in
 	quoted   bool
 	lexicons []*UserLexicon
-	replaced int   // bytes that their aliases have put in
-	refused  error // what a lexicon says of a word that English lacks the sounds of
-	matchEnd int   // where the match of the pattern that is tried ends
+	replaced int                 // bytes that their aliases have put in
+	refused  error               // what a lexicon says of a word that English lacks the sounds of
+	matchEnd int                 // where the match of the pattern that is tried ends
+	known    func(w string) bool // whether the dictionary has a word
 }
 
 // numberSigns may begin what the patterns of numbers know.
@@ -95,6 +96,14 @@ func (s *scanner) step() {
 			s.put(words, k)
 			return
 		}
+		if r == '-' && len(rest) > 1 && isLetter(rest[1]) && !joins(firstRune(rest[2:])) && (s.lastSource() == "^" || s.sourceBack(2) == "^" || (before == '(' || s.lastWord() == "equals") && s.equated()) {
+			s.say("minus", n) // x = (-b + c)
+			return
+		}
+		if k, words := hexadecimal(rest); k > 0 {
+			s.put(words, k)
+			return
+		}
 		if k, words := address(s.text[s.i:s.chunkEnd], before); k > 0 {
 			s.put(words, k)
 			return
@@ -106,7 +115,7 @@ func (s *scanner) step() {
 		}
 	}
 	switch {
-	case unicode.IsLetter(r):
+	case unicode.IsLetter(r) && raised[r] == 0:
 		s.word(rest)
 	case (r == '\'' || r == '’') && !joins(before) && contraction(rest) > 0:
 		k := contraction(rest)

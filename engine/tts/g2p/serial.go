@@ -60,6 +60,12 @@ const (
 	element = `(?:` + symbol + `|\((?:` + symbol + `){1,6}\)[0-9₀-₉]{1,2})`
 )
 
+// elements are names of those whose isotopes are spoken of.
+var elements = map[string]string{
+	"H": "hydrogen", "He": "helium", "Li": "lithium", "B": "boron", "C": "carbon", "N": "nitrogen", "O": "oxygen", "F": "fluorine", "Na": "sodium", "P": "phosphorus", "S": "sulfur", "K": "potassium", "Fe": "iron", "Co": "cobalt", "Ni": "nickel", "Kr": "krypton", "Sr": "strontium", "Tc": "technetium", "I": "iodine",
+	"Xe": "xenon", "Cs": "cesium", "Ba": "barium", "Pb": "lead", "Bi": "bismuth", "Po": "polonium", "Rn": "radon", "Ra": "radium", "Th": "thorium", "U": "uranium", "Np": "neptunium", "Pu": "plutonium", "Am": "americium",
+}
+
 // notFormulas are words whose letters are symbols of elements all the same.
 var notFormulas = set("HeLa NaN LaTe CoCo CoCa CaBi LiSa BaCk")
 
@@ -70,7 +76,7 @@ var (
 	emergencies    = set("911 999 112 988")
 	alarms         = set("call calls called calling dial dialed dialing phone phoned ring text")
 	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
-	pairedNumbers  = set(`listen listens office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus cessna piper peugeot lexus levi's room suite route highway interstate bus apartment gate http error status rtx gtx`)
+	pairedNumbers  = set(`bio biology chem chemistry econ math psych psychology calc physics stats english history sociology philosophy listen listens office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus cessna piper peugeot lexus levi's room suite route highway interstate bus apartment gate http error status rtx gtx`)
 	labels         = set("table figure exhibit form schedule exercise problem example listing equation plate diagram")
 	coding         = set("exit status error return response result http fault")
 	answers        = set("400 401 403 404 405 408 409 410 418 422 429 500 501 502 503 504")
@@ -80,10 +86,11 @@ var (
 	keys           = set("major minor clarinet trumpet cornet horn saxophone sax tuba euphonium chord scale")
 	coded          = set("plate plates vin code sku confirmation voucher coupon serial registration")
 	ordinalEnds    = map[string]bool{"ST": true, "ND": true, "RD": true, "TH": true}
-	lettered       = set("item section exhibit schedule note table figure part appendix class rule form group title grade chapter article level zone block route unit apartment suite gate row seat exit room flat bay platform terminal bus track highway door aisle pier stand")
+	lettered       = set("item section exhibit schedule note table figure part appendix class rule form group title grade chapter article level zone block route unit apartment suite gate row seat exit room flat bay platform terminal bus track highway door aisle pier stand runway")
 	batted         = set("batting batted hit hits hitting slugging slugged")
 	averages       = set("hitter hitters record average team percentage season")
 	secrets        = set("code otp passcode iban pin id")
+	graded         = set("from to got get gets earned received grade grades")
 	grades         = set(`average grade student students`)
 )
 
@@ -112,6 +119,15 @@ func lifted(s string) string {
 	}, s)
 }
 
+// formulaWords says a formula, whose groups stand in parentheses: Cu(NH₃)₄.
+func formulaWords(formula string, accent Accent) []string {
+	var out []string
+	for _, part := range strings.FieldsFunc(formula, func(r rune) bool { return r == '(' || r == ')' }) {
+		out = append(out, serial(part, accent)...)
+	}
+	return out
+}
+
 // serial says runs of capitals as letters and runs of digits as numbers.
 func serial(s string, accent Accent) []string {
 	s = lifted(s)
@@ -133,6 +149,22 @@ func serial(s string, accent Accent) []string {
 		i = j
 	}
 	return out
+}
+
+// hexadecimal reads the number of letters a to f and figures that rest begins with, and its
+// length: a hash.
+func hexadecimal(rest string) (int, []string) {
+	k, changes := 0, 0
+	for k < len(rest) && k < longest && (isDigit(rest[k]) || rest[k] >= 'a' && rest[k] <= 'f') {
+		if k > 0 && isDigit(rest[k]) != isDigit(rest[k-1]) {
+			changes++
+		}
+		k++
+	}
+	if k < 6 || changes < 3 || joins(firstRune(rest[k:])) {
+		return 0, nil
+	}
+	return k, characters(rest[:k])
 }
 
 // texted are words as they are written in a hurry, with figures for sounds.

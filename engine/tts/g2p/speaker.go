@@ -90,7 +90,7 @@ func (p *speaker) word(i int) (string, Source) {
 	if capital && !shout && (initialisms[w] || len(w) == 2 && !pairs[w] || !strings.Contains(w, "'") && len(w) <= 5 && !p.has(w) || vowelless(w)) {
 		return p.g.letters(w, p.accent), Spelled
 	}
-	if shout && (initialisms[w] && !wordsToo[w] || vowelless(w) || len(w) <= 4 && !strings.Contains(w, "'") && !p.has(w)) {
+	if shout && (initialisms[w] && !wordsToo[w] || len(w) == 2 && !pairs[w] && !wordsToo[w] || vowelless(w) || len(w) <= 4 && !strings.Contains(w, "'") && !p.has(w)) {
 		return p.g.letters(w, p.accent), Spelled // HIV/AIDS
 	}
 	if stem, ok := strings.CutSuffix(strings.TrimSuffix(w, "'s"), "s"); ok && len(stem) > 1 && strings.Trim(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && (initialisms[stem] || !p.has(stem) || p.lettered(stem)) && p.g.names[low] == "" {
@@ -146,9 +146,10 @@ func (p *speaker) shouting(i int) bool {
 }
 
 // initialisms are spelled though the dictionary has a word of these letters.
-var initialisms = map[string]bool{"US": true, "IT": true, "AI": true, "TV": true, "PC": true, "UK": true, "EU": true, "UN": true, "ID": true,
-	"AM": true, "PM": true, "CD": true, "PR": true, "HR": true, "LA": true, "ER": true, "VR": true, "AR": true, "API": true, "URL": true, "CEO": true, "USA": true, "DNA": true, "RNA": true,
-	"PHD": true, "SQL": true, "XML": true, "GPU": true, "CPU": true, "PDF": true, "USB": true, "LED": true, "NYC": true, "ATM": true, "IRS": true, "AC": true, "DC": true, "OS": true, "EST": true, "ABC": true, "PST": true, "CST": true, "EDT": true, "PDT": true, "GMT": true, "CO": true, "AD": true, "MD": true, "PO": true, "WHO": true, "POW": true, "ET": true, "HIV": true, "GE": true, "ETA": true, "ROI": true, "FYI": true, "IPO": true, "CFO": true, "COO": true, "COB": true, "CTO": true, "NGO": true, "PE": true, "IP": true, "IQ": true, "EQ": true, "CV": true, "SUV": true, "VIP": true, "MIT": true, "UPS": true, "SOS": true, "LAX": true, "INS": true, "SEC": true, "SAT": true, "RIP": true, "IMO": true, "IMHO": true, "IBM": true, "EPA": true}
+var initialisms = set(`US IT AI TV PC UK EU UN ID AM PM CD PR HR LA ER VR AR API URL CEO USA DNA RNA PHD SQL XML GPU CPU PDF USB LED NYC ATM IRS AC DC OS EST ABC PST CST EDT
+	PDT GMT CO AD MD PO WHO POW ET HIV GE ETA ROI FYI IPO CFO COO COB CTO NGO PE IP IQ EQ CV SUV VIP MIT UPS SOS LAX INS SEC SAT RIP IMO IMHO IBM EPA ABS
+	ACA AKC AST ALS BAE CAC CEP CGI CRO DAU DEA DIA DOB DOE DOI EDI EEG EIN EIS ENT FAO FOB FYE GAO GED GYN IDE ILO IRA ISM JEE MIA MOD ONS OSS POE RAF ROA
+	ROC ROE SAP SEO SOB TIA URI URN`)
 
 // wordsToo are initialisms that are words where all around is in capitals.
 var wordsToo = map[string]bool{"US": true, "IT": true, "AM": true, "WHO": true, "LED": true, "AD": true, "CO": true, "LA": true, "POW": true, "ER": true, "ET": true, "OS": true, "EST": true, "SEC": true, "SAT": true, "RIP": true, "UPS": true, "PE": true, "ETA": true}

@@ -30,6 +30,7 @@ var units = map[string][2]string{
 	"MPa": {"megapascal", "megapascals"}, "GPa": {"gigapascal", "gigapascals"}, "mbar": {"millibar", "millibars"}, "atm": {"atmosphere", "atmospheres"}, "MJ": {"megajoule", "megajoules"}, "eV": {"electron volt", "electron volts"}, "keV": {"kiloelectron volt", "kiloelectron volts"}, "MeV": {"megaelectron volt", "megaelectron volts"}, "GeV": {"gigaelectron volt", "gigaelectron volts"},
 	"mW": {"milliwatt", "milliwatts"}, "TW": {"terawatt", "terawatts"}, "MWh": {"megawatt hour", "megawatt hours"}, "GWh": {"gigawatt hour", "gigawatt hours"}, "TWh": {"terawatt hour", "terawatt hours"}, "Ah": {"amp hour", "amp hours"}, "µV": {"microvolt", "microvolts"}, "µA": {"microamp", "microamps"}, "µF": {"microfarad", "microfarads"}, "nF": {"nanofarad", "nanofarads"}, "pF": {"picofarad", "picofarads"},
 	"THz": {"terahertz", "terahertz"}, "Mhz": {"megahertz", "megahertz"}, "Ghz": {"gigahertz", "gigahertz"}, "Sv": {"sievert", "sieverts"}, "mSv": {"millisievert", "millisieverts"}, "lm": {"lumen", "lumens"}, "lx": {"lux", "lux"}, "hp": {"horsepower", "horsepower"}, "ppb": {"part per billion", "parts per billion"}, "BTU": {"B T U", "B T U s"}, "IU": {"I U", "I U"}, "inHg": {"inch of mercury", "inches of mercury"},
+	"mm Hg": {"millimeter of mercury", "millimeters of mercury"}, "req": {"request", "requests"}, "reqs": {"request", "requests"}, "tok": {"token", "tokens"}, "ops": {"operation", "operations"}, "ac": {"acre", "acres"},
 	"d": {"day", "days"}, "y": {"year", "years"}, "ov": {"overs", "overs"},
 	"pts": {"point", "points"}, "pp": {"percentage point", "percentage points"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
 	"k": {"thousand", "thousand"}, "pct": {"percent", "percent"}, "fl. oz": {"fluid ounce", "fluid ounces"}, "mIU": {"milli I U", "milli I U"}, "mEq": {"milliequivalent", "milliequivalents"}, "Mly": {"million light years", "million light years"}, "Mpc": {"megaparsec", "megaparsecs"}, "kpc": {"kiloparsec", "kiloparsecs"}, "ppt": {"percentage point", "percentage points"}, "µM": {"micromolar", "micromolar"}, "mM": {"millimolar", "millimolar"}, "nM": {"nanomolar", "nanomolar"}, "acre-ft": {"acre foot", "acre feet"}, "bn": {"billion", "billion"},
@@ -37,13 +38,35 @@ var units = map[string][2]string{
 
 // per are units after a slash: km/h.
 var per = map[string]string{"bbl": "barrel", "h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
-	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "sh": "share", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt"}
+	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "sh": "share", "nt": "night", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt"}
 
-// races are words before which 10k is a distance.
-var races = set("run race walk runner runners")
+// races are words next to which 10k is a distance, raced those before it where nothing is counted.
+var (
+	races = set("run race races walk runner runners jog trot course distance ran running")
+	raced = set("a the his her my our their your this that another every first annual local charity virtual saturday sunday thanksgiving marathon half")
+)
+
+// raced reports whether n thousand is the length of a race in meters: ran a 10k.
+func (s *scanner) raced(n string) bool {
+	next := s.nextWord()
+	return races[next] || (n == "5" || n == "10" || n == "15" || n == "8") && (races[s.lastWord()] || raced[s.lastWord()] && (next == "" || preps[next] || !unicode.IsLower(firstRune(next)) || undescribed[next] || next == "this" || next == "next" || next == "last" || next == "time" || next == "pace"))
+}
 
 // strand is what stands behind the 5′ of one of DNA.
 var strand = lazy(`^(?:→|->|[- ](?:end|UTR|cap|strand|to))`)
+
+// longitude is what stands behind a latitude.
+var longitude = lazy(`^,? \d{1,3}\.\d+ ?[EW]\b`)
+
+// poleward reports whether a latitude was read last.
+func (s *scanner) poleward() bool {
+	for k := 1; k <= 2; k++ {
+		if w := s.wordBack(k); w == "north" || w == "south" {
+			return true
+		}
+	}
+	return false
+}
 
 // oven is a temperature without its degrees: 425F.
 var oven = pattern{re(`(\d{2,3}(?:\.\d)?)\s?([CF])`), func(m []string, s *scanner) []string {
@@ -69,7 +92,7 @@ var scored = set("margin lead gain drop rise swing increase decrease decline fon
 var poured = set("cream milk buttermilk water stock broth cider beer ale wine juice oil vinegar yogurt ice whole skim heavy double sour boiling cold warm berries strawberries blueberries raspberries cherry tomatoes oysters blood")
 
 // unitName matches what may be a unit; units has those that are.
-const unitName = `fl\.? oz|N[·⋅]m|ft-lbs?|lb-ft|[A-Za-zµμΩ]{1,5}`
+const unitName = `mm Hg|fl\.? oz|N[·⋅]m|ft-lbs?|lb-ft|[A-Za-zµμΩ]{1,5}`
 
 // unitOf returns the names of a unit.
 func unitOf(name string) ([2]string, bool) {
@@ -91,9 +114,9 @@ var measures = []pattern{
 	}},
 	// temperatures and angles: -5 °C, 90°, 40° N, 40°26′
 	{re(`([-−+])?(\d{1,3})[°º]\s?(\d{1,2}(?:\.\d+)?)[′'’](?:\s?(\d{1,2}(?:\.\d+)?)[″"”])?\s?([NSEW]\b)?`), func(m []string, s *scanner) []string {
-		out := join(strings.Fields(map[string]string{"-": "minus", "−": "minus", "+": "plus"}[m[1]]), cardinal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, decimal(m[3], s.accent), []string{one(m[3], "minute", "minutes")})
+		out := join(strings.Fields(map[string]string{"-": "minus", "−": "minus", "+": "plus"}[m[1]]), cardinal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, sexagesimal(m[3], "minute", s.accent))
 		if m[4] != "" {
-			out = join(out, decimal(m[4], s.accent), []string{one(m[4], "second", "seconds")})
+			out = join(out, sexagesimal(m[4], "second", s.accent))
 		}
 		return join(out, strings.Fields(degrees[m[5]]))
 	}},
@@ -102,6 +125,13 @@ var measures = []pattern{
 	}},
 	{re(`([-−])?(` + numeral + `)\s?([℃℉])`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), decimal(m[2], s.accent), []string{one(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
+	}},
+	// 40.7128 N, 74.006 W
+	{re(`([-−])?(\d{1,3}(?:\.\d+)?)\s?([NSEW])`), func(m []string, s *scanner) []string {
+		if w := s.lastWord(); w != "latitude" && w != "longitude" && !(strings.Contains(m[2], ".") && (strings.Contains("NS", m[3]) && longitude().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) || strings.Contains("EW", m[3]) && s.poleward())) {
+			return nil
+		}
+		return join(minus(m[1]), decimal(m[2], s.accent), []string{"degrees"}, strings.Fields(degrees[m[3]]))
 	}},
 	// the 5′ end, 5′→3′
 	{re(`([35])['’′]`), func(m []string, s *scanner) []string {
@@ -167,7 +197,19 @@ var measures = []pattern{
 	}},
 	// 1920x1080, 3×4, 5x
 	{re(`(\d{3,4})\s?[x×]\s?(\d{3,4})(p?)`), func(m []string, s *scanner) []string {
-		return join(inPairs(m[1], s.accent), []string{"by"}, inPairs(m[2], s.accent))
+		return join(inPairs(m[1], s.accent), []string{"by"}, inPairs(m[2], s.accent), s.unitAfter(s.unitDescribes()))
+	}},
+	// 7.62×51mm
+	{re(`(` + numeral + `)\s?[x×]\s?(` + numeral + `)(?:\s?[x×]\s?(` + numeral + `))?(mm|cm|m|km|in|ft|yd|px|nm|µm)`), func(m []string, s *scanner) []string {
+		out := join(decimal(m[1], s.accent), []string{"by"}, decimal(m[2], s.accent))
+		if m[3] != "" {
+			out = join(out, []string{"by"}, decimal(m[3], s.accent))
+		}
+		name := units[m[4]][1]
+		if w := s.nextWord(); w != "" && unicode.IsLower(firstRune(w)) && !preps[w] && !undescribed[w] {
+			name = units[m[4]][0]
+		}
+		return append(out, name)
 	}},
 	{re(`(` + numeral + `)\s?(?:[x×])\s?(` + numeral + `)(?:\s?[x×]\s?(` + numeral + `))?`), func(m []string, s *scanner) []string {
 		if strings.Contains(m[0], "×") && !s.sized() {
@@ -202,14 +244,14 @@ var measures = []pattern{
 		if s.lastWord() == "a" && patient[s.nextWord()] && len(m[1]) == 2 {
 			return nil // a 65M with chest pain
 		}
-		return append(decimal(plainAmount("", m[1]), s.accent), "million")
+		return join(decimal(plainAmount("", m[1]), s.accent), []string{"million"}, s.countedUnit())
 	}},
 	// 300K likes, 1.5K; but a 10K run, a 4K screen
 	{re(`(` + numeral + `)K`), func(m []string, s *scanner) []string {
 		if !s.thousandfold(m[1]) {
 			return nil
 		}
-		return append(decimal(m[1], s.accent), "thousand")
+		return join(decimal(m[1], s.accent), []string{"thousand"}, s.countedUnit())
 	}},
 	{re(`(\d{2,3})/(\d{2,3})\s?mmHg`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{"over"}, cardinal(m[2], s.accent), strings.Fields(units["mmHg"][1]))
@@ -239,14 +281,31 @@ var measures = []pattern{
 	{re(`(\d{1,2})w\s?(\d)d`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{one(m[1], "week", "weeks")}, cardinal(m[2], s.accent), []string{one(m[2], "day", "days")})
 	}},
+	{re(`([-−])?(` + numeral + `)` + space + `?([A-Za-zµμΩ]{1,4})`), func(m []string, s *scanner) []string {
+		start := s.matchEnd - len(m[3])
+		words, n := compound(s.text[start:min(len(s.text), start+longest)], m[2] == "1")
+		if n == 0 {
+			return nil
+		}
+		s.matchEnd = start + n
+		return join(minus(m[1]), decimal(m[2], s.accent), words)
+	}},
 	{re(quantity + `(\.)`), measure},
 	{re(quantity + `()`), measure},
+}
+
+// sexagesimal says the minutes or seconds of an angle.
+func sexagesimal(n, name string, accent Accent) []string {
+	if t := strings.TrimPrefix(n, "0"); t != "" && isDigit(t[0]) {
+		n = t
+	}
+	return append(decimal(n, accent), one(n, name, name+"s"))
 }
 
 // thousandfold reports whether the K behind number is a thousand.
 func (s *scanner) thousandfold(number string) bool {
 	next := s.nextWord()
-	return !races[next] && !races[s.lastWord()] && !joins(s.before()) && (strings.Contains(number, ".") || len(number) > 2 || pluralNoun(next) && unicode.IsLower(firstRune(next)))
+	return !races[next] && !races[s.lastWord()] && !joins(s.before()) && (strings.Contains(number, ".") || len(number) > 2 || len(number) == 2 && number[0] > '1' && next == "" && !raced[s.lastWord()] || areaBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) || pluralNoun(next) && unicode.IsLower(firstRune(next)))
 }
 
 // sized reports whether a × stands between two lengths: a unit follows, or something is spoken
@@ -272,17 +331,25 @@ var (
 // unitDescribes reports whether the unit behind a match is followed by what it measures: 8 × 11 in. paper.
 func (s *scanner) unitDescribes() bool {
 	m := describedUnit().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+32)])
-	return m != nil && !preps[m[1]] && !set("and or is are was tall wide long high deep thick")[m[1]]
+	return m != nil && !preps[m[1]] && !undescribed[m[1]]
 }
+
+// undescribed are words behind a length that it does not describe.
+var undescribed = set("and or is are was tall wide long high deep thick")
 
 var describedUnit = lazy(`^ ?(?:in|ft|cm|mm)\.? ([a-z]{3,})`)
 
-var unitBehind = lazy(`^ ?(` + unitName + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
+var unitBehind = lazy(`^[ -]?(` + unitName + `)(/(?:h|s|min|day|L|kg))?([²³])?`)
 
 // unitAfter reads the unit behind a fraction or a power, to which the match then
 // extends.
 func (s *scanner) unitAfter(single bool) []string {
-	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]
+	rest := s.text[s.matchEnd:min(len(s.text), s.matchEnd+longest)]
+	if words, n := compound(strings.TrimPrefix(rest, " "), single); n > 0 {
+		s.matchEnd += n + len(rest) - len(strings.TrimPrefix(rest, " "))
+		return words
+	}
+	rest = rest[:min(len(rest), 16)]
 	m := unitBehind().FindStringSubmatch(rest)
 	if m == nil || joins(firstRune(rest[len(m[0]):])) || len(m[1]) == 1 && m[2] == "" && !strings.Contains("mghsL", m[1]) ||
 		m[1] == "in" && rest != m[0] && !strings.ContainsRune(".,;)", firstRune(rest[len(m[0]):])) {
@@ -293,7 +360,7 @@ func (s *scanner) unitAfter(single bool) []string {
 		return nil
 	}
 	out := name[1]
-	if single {
+	if single || m[0][0] == '-' {
 		out = name[0]
 	}
 	if m[2] != "" {
@@ -301,7 +368,7 @@ func (s *scanner) unitAfter(single bool) []string {
 	}
 	out += map[string]string{"²": " squared", "³": " cubed"}[m[3]]
 	end := s.matchEnd + len(m[0])
-	if strings.HasPrefix(s.text[end:], ". ") && end+2 < len(s.text) && unicode.IsLower(firstRune(s.text[end+2:])) {
+	if strings.HasPrefix(s.text[end:], ".,") || strings.HasPrefix(s.text[end:], ". ") && end+2 < len(s.text) && unicode.IsLower(firstRune(s.text[end+2:])) {
 		end++
 	}
 	s.matchEnd = end
@@ -321,112 +388,3 @@ func (s *scanner) cooking() bool {
 }
 
 var cooked = set("bake roast simmer boil cook fry grill steam marinate chill soak braise saute knead")
-
-var perAgain = lazy(`^/([A-Za-z]{1,3})\b`)
-
-// aged is what stands behind y of years.
-var aged = lazy(`^(?:$|[.,;)]|\s(?:old|ago)\b)`)
-
-// measure says a number with its unit. Groups: sign, number, what stands between,
-// square or cubic, unit, power, per, power of per, stop.
-func measure(m []string, s *scanner) []string {
-	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], m[5], m[6], strings.TrimPrefix(m[7], "."), m[8], m[9]
-	u, ok := unitOf(unit)
-	if !ok {
-		return nil
-	}
-	end := s.matchEnd - len(stop)
-	after := s.text[end:min(len(s.text), end+3)]
-	spaced := gap != "" && gap != "-"
-	bare := shape+power+slash == ""
-	// A letter on its own is a unit only right behind its number ("5 A grades"), but
-	// for those no sentence goes on with.
-	if unit == "d" && !(s.lastWord() == "for" || gap == "" && atoi(n) > 3 && !strings.Contains(n, ".")) || unit == "y" && !(spaced && !s.equated() && aged().MatchString(s.text[end:])) {
-		return nil
-	}
-	if bare && len(unit) == 1 && spaced && unit != "d" && unit != "y" && !strings.Contains("mghslLVW", unit) && !(unit == "A" && preps[following(s.text[end:])]) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
-		return nil
-	}
-	if unit == "A" && gap == "" && unicode.IsUpper(firstRune(strings.TrimPrefix(after, " "))) {
-		return nil // 31A High St.
-	}
-	if unit == "m" && bare && gap == "" && (lasting[s.lastWord()] || s.cooking()) {
-		u = units["min"] // lasts 45m
-	}
-	if next := s.nextWord(); unit == "pt" && !poured[next] && (gap == "-" || scored[next]) {
-		u = units["pts"] // a 1.2-pt. margin
-	}
-	if unit == "pts" && poured[s.nextWord()] {
-		u = units["pt"] // 2 pts. cream
-	}
-	if unit == "pp" && (stop != "" || !strings.Contains(n, ".") && sign == "") {
-		return nil // pages
-	}
-	if unit == "in" && spaced && bare && stop == "" && !set("foot feet")[s.lastWord()] && after != "" && !strings.ContainsAny(after[:1], ",);.:!?") {
-		return nil
-	}
-	if unit == "in" && gap == "-" && strings.HasPrefix(after, "-a") {
-		return nil // a 1-in-a-million chance
-	}
-	if unit == "W" && spaced && (strings.HasPrefix(after, ". ") || streetAhead().MatchString(strings.TrimPrefix(s.text[end:min(len(s.text), end+48)], " "))) {
-		return nil // 1200 W. Oak St.
-	}
-	if gap == "" && joins(s.before()) {
-		return nil // MP3s
-	}
-	if unit == "k" && bare && gap == "" && sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) {
-		return nil // 2k + 1
-	}
-	if unit == "k" && races[s.nextWord()] || bare && len(unit) == 1 && s.labelled() {
-		return nil
-	}
-	if stop != "" {
-		// The stop of a shortened unit, unless the sentence ends.
-		rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+6)], " ")
-		if rest == "" || unicode.IsUpper(firstRune(rest)) {
-			return nil
-		}
-	}
-	n = strings.ReplaceAll(n, " ", "")
-	if whole, frac, ok := strings.Cut(n, ","); ok && len(frac) < 3 {
-		n = whole + "." + frac
-	}
-	name := s.named1(n, u[0], u[1])
-	if gap == "-" {
-		name = u[0] // a 5-km run
-	}
-	switch power = shape + power; {
-	case power == "":
-	case strings.ContainsAny(power, "s²2"):
-		name = "square " + name
-	default:
-		name = "cubic " + name
-	}
-	if slash != "" {
-		p, ok := per[slash[1:]]
-		if base, square := strings.CutSuffix(slash[1:], "²"); square && per[base] != "" {
-			p, ok = "square "+per[base], true
-		} else if base, cubic := strings.CutSuffix(slash[1:], "³"); cubic && per[base] != "" {
-			p, ok = "cubic "+per[base], true
-		} else if len(slash) > 4 && !ok {
-			p, ok = slash[1:], true // 320 cal/serving
-		}
-		if !ok {
-			return nil
-		}
-		name += " per " + p
-		switch power2 {
-		case "²":
-			name += " squared"
-		case "³":
-			name += " cubed"
-		}
-		if again := perAgain().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]); again != nil && units[again[1]][0] != "" {
-			name += " per " + units[again[1]][0] // km/s/Mpc
-			s.matchEnd += len(again[0])
-		}
-	} else if power2 != "" {
-		return nil
-	}
-	return join(minus(sign), decimal(n, s.accent), strings.Fields(name))
-}

@@ -105,6 +105,8 @@ func wordLen(s string) int {
 	for k < len(s) {
 		r, n := utf8.DecodeRuneInString(s[k:])
 		switch {
+		case raised[r] != 0:
+			return k
 		case unicode.IsLetter(r) && latin(r) == script || unicode.Is(unicode.Mn, r):
 		case (r == '\'' || r == '’' || r == 'ʼ' || r == '-' || r == '‐' || r == '‑') && unicode.IsLetter(firstRune(s[k+n:])) && latin(firstRune(s[k+n:])) == script:
 		default:

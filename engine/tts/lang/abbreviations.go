@@ -10,7 +10,7 @@ import (
 
 // abbreviated reads an abbreviation of k letters that rest begins with, in small letters low.
 func (s *scanner) abbreviated(rest, low string, k int) bool {
-	for _, sign := range []string{"°", ".°", ".º", ".ª", "/"} { // n° 5, C/ Mayor
+	for _, sign := range []string{"°", ".°", ".º", ".ª", "/", ". J.-C.", ".-C."} { // n° 5, C/ Mayor, av. J.-C.
 		if words := s.abbreviations[low+sign]; words != "" && strings.HasPrefix(rest[k:], sign) {
 			s.put(strings.Fields(words), k+len(sign))
 			return true
@@ -30,8 +30,17 @@ func (s *scanner) abbreviated(rest, low string, k int) bool {
 	}
 	if after := rest[k:]; strings.HasPrefix(after, ".") {
 		if n := 1 + s.wordLen(after[1:]); n > 1 { // Sig.ra
-			if words := s.abbreviations[low+strings.ToLower(after[:n])]; words != "" {
+			head := low + strings.ToLower(after[:n])
+			if words := s.abbreviations[head]; words != "" {
 				s.put(strings.Fields(words), k+n)
+				return true
+			}
+			if words := s.abbreviations[head+"."]; words != "" && strings.HasPrefix(after[n:], ".") { // a.C.
+				k += n + 1
+				s.put(strings.Fields(words), k)
+				if endsSentence(rest[k:], true) {
+					s.stop()
+				}
 				return true
 			}
 		}
@@ -43,6 +52,14 @@ func (s *scanner) abbreviated(rest, low string, k int) bool {
 				if endsSentence(rest[k:], true) {
 					s.stop()
 				}
+				return true
+			}
+		}
+		if i := strings.LastIndexAny(low, "'’"); i > 0 {
+			_, quote := utf8.DecodeRuneInString(low[i:])
+			if words := strings.Fields(s.abbreviations[low[i+quote:]+"."]); len(words) > 0 { // l'avv. Neri
+				words[0] = low[:i] + "'" + words[0]
+				s.put(words, k+1)
 				return true
 			}
 		}

@@ -18,8 +18,9 @@ func frenchWords() *vocabulary {
 			return frenchOrdinal(n, frenchEndings[ending])
 		},
 		point: "virgule", fraction: 3, to: "à", over: "sur", and: "et", of: "de", ofVowel: "d'",
-		halves: map[string]string{"1/2": "un demi", "1/3": "un tiers", "2/3": "deux tiers", "1/4": "un quart", "3/4": "trois quarts", "1/5": "un cinquième", "1/10": "un dixième"},
-		months: strings.Fields("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
+		halves:   map[string]string{"1/2": "un demi", "1/3": "un tiers", "2/3": "deux tiers", "1/4": "un quart", "3/4": "trois quarts", "1/5": "un cinquième", "1/10": "un dixième"},
+		dayWords: set("le du au"),
+		months:   strings.Fields("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
 		date: func(v *vocabulary, d, m, y int64) []string {
 			out := v.cardinal(d, false)
 			if d == 1 {
@@ -39,6 +40,9 @@ func frenchWords() *vocabulary {
 			return out
 		},
 		feminine: func(w string) bool {
+			if w == "rue" || w == "place" {
+				return false // 21 rue de la Paix: the number of a house
+			}
 			return frenchFeminine[w] || frenchFeminine[strings.TrimSuffix(w, "s")] || strings.HasSuffix(w, "tions") || strings.HasSuffix(w, "ées")
 		},
 		scales: "millions|million|mille|milliards|milliard",
@@ -53,7 +57,7 @@ func frenchWords() *vocabulary {
 		},
 		signs: map[rune]string{'%': "pour cent", '‰': "pour mille", '&': "et", '+': "plus", '−': "moins", '@': "arobase", '=': "égale", '×': "fois", '÷': "divisé par", '±': "plus ou moins", '<': "inférieur à", '>': "supérieur à", '≤': "inférieur ou égal à", '≥': "supérieur ou égal à", '≠': "différent de",
 			'#': "dièse", '°': "degrés", '€': "euros", '$': "dollars", '£': "livres", '¥': "yens", '.': "point", '→': "vers", '∞': "infini", '©': "copyright", '§': "paragraphe", '½': "un demi", '¼': "un quart", '¾': "trois quarts", '²': "au carré", '³': "au cube", 'π': "pi", 'μ': "mu", 'α': "alpha", 'β': "bêta", 'γ': "gamma", 'δ': "delta", 'ω': "oméga", 'λ': "lambda", 'σ': "sigma"},
-		abbreviations: map[string]string{"m.": "monsieur", "mm.": "messieurs", "mme": "madame", "mme.": "madame", "mmes": "mesdames", "mlle": "mademoiselle", "mlle.": "mademoiselle", "mlles": "mesdemoiselles", "dr": "docteur", "dr.": "docteur", "pr": "professeur", "me": "", "st": "saint", "ste": "sainte", "etc.": "et cétéra", "ier": "premier", "ière": "première", "p.": "page", "pp.": "pages", "nº": "numéro", "n°": "numéro", "art.": "article", "av.": "avenue", "bd": "boulevard", "bd.": "boulevard", "tél.": "téléphone", "ex.": "exemple", "env.": "environ",
+		abbreviations: map[string]string{"av. J.-C.": "avant Jésus Christ", "apr. J.-C.": "après Jésus Christ", "ap. J.-C.": "après Jésus Christ", "j.-C.": "Jésus Christ", "suiv.": "suivantes", "m.": "monsieur", "mm.": "messieurs", "mme": "madame", "mme.": "madame", "mmes": "mesdames", "mlle": "mademoiselle", "mlle.": "mademoiselle", "mlles": "mesdemoiselles", "dr": "docteur", "dr.": "docteur", "pr": "professeur", "me": "", "st": "saint", "ste": "sainte", "etc.": "et cétéra", "ier": "premier", "ière": "première", "p.": "page", "pp.": "pages", "nº": "numéro", "n°": "numéro", "art.": "article", "av.": "avenue", "bd": "boulevard", "bd.": "boulevard", "tél.": "téléphone", "ex.": "exemple", "env.": "environ",
 			"chap.": "chapitre", "fig.": "figure", "vol.": "volume", "éd.": "édition", "janv.": "janvier", "févr.": "février", "avr.": "avril", "juill.": "juillet", "sept.": "septembre", "oct.": "octobre", "nov.": "novembre", "déc.": "décembre", "min.": "minutes", "max.": "maximum"},
 		kings: map[string]bool{"chapitre": false, "tome": false, "volume": false, "acte": false, "partie": true, "phase": true, "guerre": true, "mondiale": true, "louis": false, "charles": false, "henri": false, "philippe": false, "françois": false, "napoléon": false, "jean": false, "paul": false, "pie": false, "léon": false, "benoît": false, "grégoire": false, "innocent": false, "clément": false, "george": false, "georges": false, "édouard": false,
 			"élisabeth": true, "catherine": true, "guillaume": false, "alexandre": false, "nicolas": false, "ramsès": false, "richard": false},

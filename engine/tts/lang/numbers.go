@@ -26,6 +26,8 @@ type vocabulary struct {
 	over     string                                // of a fraction: "sobre"
 	lower    bool                                  // a fraction's lower number comes first
 	halves   map[string]string                     // fractions with names: "1/2"
+	half     string                                // said alone before a noun: "medio"
+	dayWords map[string]bool                       // words behind which 14/07 is a day
 	mixed    func(n int64, part string) []string   // a number with a fraction, or nil
 	months   []string
 	date     func(v *vocabulary, d, m, y int64) []string

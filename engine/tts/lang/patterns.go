@@ -62,6 +62,18 @@ func (v *vocabulary) build() func() []pattern {
 				return d
 			}),
 			at(`(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})`, func(s *scanner, m []string) []string { return v.day(m[1], m[2], m[3]) }),
+			at(`(\d{2})/(\d{2})`, func(s *scanner, m []string) []string {
+				if !v.dayWords[strings.ToLower(s.lastWord())] {
+					return nil
+				}
+				return v.day(m[1], m[2], "")
+			}),
+			at(`\d{4,5}-\d{4}`, func(s *scanner, m []string) []string {
+				if !strings.HasSuffix(s.text[:s.i], ") ") {
+					return nil
+				}
+				return v.telephone(m[0]) // (11) 5555-0123
+			}),
 			at(`1(?:º|°|\.º|er|o)?( de)? (`+months+`)`, func(s *scanner, m []string) []string {
 				return append(append(v.first(), strings.Fields(m[1])...), m[2])
 			}),
@@ -125,6 +137,9 @@ func (v *vocabulary) build() func() []pattern {
 			}),
 			at(`(?:(\d{1,3}) )?(\d{1,3})/(\d{1,3})(?:`+gap+`(`+alternatives(v.units)+`))?`, func(s *scanner, m []string) []string {
 				part, u := v.part(m[1], m[2], m[3]), v.units[m[4]]
+				if next := s.nextWord(len(m[0])); v.half != "" && len(part) == 2 && part[1] == v.half && m[4] == "" && next != "" && next != v.of && next != v.and {
+					return part[1:] // 1/2 litro
+				}
 				if m[4] == "" || m[4] == "h" {
 					return part
 				}
@@ -172,16 +187,18 @@ func (s *scanner) matched(rest string) bool {
 	}
 	for _, p := range s.patterns() {
 		m := p.re.FindStringSubmatch(head)
+		if m != nil && s.cuts(m[0], head) {
+			unit := m[len(m)-1] // 1/2 litro is none of l
+			if m = p.re.FindStringSubmatch(head[:len(m[0])-len(unit)]); unit == "" || m == nil || s.cuts(m[0], head) {
+				continue
+			}
+		}
 		if m == nil {
 			continue
 		}
 		n := len(m[0])
 		if native {
 			n = lengthBefore(rest, n)
-		}
-		last, _ := utf8.DecodeLastRuneInString(m[0])
-		if next := firstRune(rest[n:]); inWord(next) && !s.character(next) && !s.character(last) && (inWord(last) && unicode.IsDigit(next) == unicode.IsDigit(last) || unicode.IsDigit(next)) {
-			continue // it would end inside a number or a word
 		}
 		if words := p.say(s, m); len(words) > 0 {
 			s.put(words, n)
@@ -192,6 +209,13 @@ func (s *scanner) matched(rest string) bool {
 		}
 	}
 	return false
+}
+
+// cuts reports whether a match at the beginning of head would end inside a number or a word.
+func (s *scanner) cuts(match, head string) bool {
+	last, _ := utf8.DecodeLastRuneInString(match)
+	next := firstRune(head[len(match):])
+	return inWord(next) && !s.character(next) && !s.character(last) && (inWord(last) && unicode.IsDigit(next) == unicode.IsDigit(last) || unicode.IsDigit(next))
 }
 
 // western returns the digit 0 to 9 of one in Devanagari, the usual form of a wide letter, digit or

@@ -13,6 +13,7 @@ func portugueseWords() *vocabulary {
 		endings:  map[string]bool{"º": false, "°": false, "o": false, "ª": true, "a": true},
 		point:    "vírgula", fraction: 2, to: "a", over: "sobre", and: "e", cents: "e", of: "de",
 		halves: map[string]string{"1/2": "meio", "1/3": "um terço", "2/3": "dois terços", "1/4": "um quarto", "3/4": "três quartos", "1/5": "um quinto", "1/10": "um décimo"},
+		half:   "meio", dayWords: set("em dia no de até"),
 		months: strings.Fields("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro"),
 		date: func(v *vocabulary, d, m, y int64) []string {
 			out := v.cardinal(d, false)
@@ -53,7 +54,7 @@ func portugueseWords() *vocabulary {
 		},
 		signs: map[rune]string{'%': "por cento", '‰': "por mil", '&': "e", '+': "mais", '−': "menos", '@': "arroba", '=': "igual a", '×': "vezes", '÷': "dividido por", '±': "mais ou menos", '<': "menor que", '>': "maior que", '≤': "menor ou igual a", '≥': "maior ou igual a", '≠': "diferente de",
 			'#': "cerquilha", '°': "graus", 'º': "graus", '€': "euros", '$': "dólares", '£': "libras", '¥': "ienes", '.': "ponto", '→': "a", '∞': "infinito", '©': "copyright", '§': "parágrafo", '½': "meio", '¼': "um quarto", '¾': "três quartos", '²': "ao quadrado", '³': "ao cubo", 'π': "pi", 'μ': "mi", 'α': "alfa", 'β': "beta", 'γ': "gama", 'δ': "delta", 'ω': "ômega", 'λ': "lambda", 'σ': "sigma"},
-		abbreviations: map[string]string{"sr.": "senhor", "sra.": "senhora", "srta.": "senhorita", "srs.": "senhores", "p. ex.": "por exemplo", "pp.": "páginas", "dr.": "doutor", "dra.": "doutora", "d.": "dom", "prof.": "professor", "profa.": "professora", "eng.": "engenheiro", "etc.": "etcétera", "pág.": "página", "págs.": "páginas", "p.": "página", "núm.": "número", "nº": "número", "n°": "número", "n.º": "número", "art.": "artigo", "av.": "avenida", "r.": "rua", "tel.": "telefone", "ex.": "exemplo",
+		abbreviations: map[string]string{"a.c.": "antes de Cristo", "d.c.": "depois de Cristo", "sr.": "senhor", "sra.": "senhora", "srta.": "senhorita", "srs.": "senhores", "p. ex.": "por exemplo", "pp.": "páginas", "dr.": "doutor", "dra.": "doutora", "d.": "dom", "prof.": "professor", "profa.": "professora", "eng.": "engenheiro", "etc.": "etcétera", "pág.": "página", "págs.": "páginas", "p.": "página", "núm.": "número", "nº": "número", "n°": "número", "n.º": "número", "art.": "artigo", "av.": "avenida", "r.": "rua", "tel.": "telefone", "ex.": "exemplo",
 			"vol.": "volume", "cap.": "capítulo", "fig.": "figura", "sto.": "santo", "sta.": "santa", "aprox.": "aproximadamente", "máx.": "máximo", "mín.": "mínimo", "cia.": "companhia", "ltda.": "limitada", "vc": "você", "vcs": "vocês",
 			"jan.": "janeiro", "fev.": "fevereiro", "abr.": "abril", "ago.": "agosto", "set.": "setembro", "out.": "outubro", "nov.": "novembro", "dez.": "dezembro"},
 		kings: map[string]bool{"inciso": false, "século": false, "séculos": false, "capítulo": false, "tomo": false, "volume": false, "título": false, "ato": false, "parte": true, "fase": true, "guerra": true, "mundial": true, "edição": true, "pedro": false, "joão": false, "paulo": false, "manuel": false, "carlos": false, "afonso": false, "fernando": false, "isabel": true, "luís": false, "henrique": false,

@@ -1,0 +1,56 @@
+package g2p
+
+import "strings"
+
+// A kind of abbreviation says where it is one.
+type abbreviationKind int
+
+const (
+	beforeName abbreviationKind = iota // its stop never ends a sentence
+	counted                            // before a number
+	street                             // behind a name
+	state                              // behind a comma
+	ofWhat                             // behind "of"
+	anywhere                           // where a full stop follows
+)
+
+type abbreviation struct {
+	full string
+	kind abbreviationKind
+}
+
+// abbreviations are said in full where a full stop follows, by their small letters.
+var abbreviations = func() map[string][]abbreviation {
+	out := map[string][]abbreviation{}
+	for kind, list := range [...]string{
+		beforeName: `mr Mister, mrs Missus, ms Miz, dr Doctor, prof Professor, st Saint, gen General, sen Senator, rep Representative, gov Governor, capt Captain, cpt Captain, pfc Private First Class, sens Senators, reps Representatives, profs Professors, drs Doctors, govs Governors, mme Madame, mlle Mademoiselle, rt Right, lt Lieutenant, col Colonel,
+			sgt Sergeant, ofc Officer, cpl Corporal, pvt Private, maj Major, cmdr Commander, adm Admiral, pres President, supt Superintendent, asst Assistant, mgr Manager, asso Associate, secy Secretary, treas Treasurer, cmdt Commandant, brig Brigadier, cdr Commander, det Detective, insp Inspector, amb Ambassador, rev Reverend, hon Honorable, fr Father, msgr Monsignor, mt Mount, ft Fort`,
+		counted: `p page, pp pages, no number, nos numbers, vol volume, vols volumes, ch chapter, chap chapter, fig figure, figs figures, eq equation, eqs equations, sec section, secs sections, art article,
+			ext extension, ref reference, refs references, s section, ss sections, mvt movement, inv invoice, wt weight, ht height, dep departs, arr arrives, mm measures, ex exhibit, exh exhibit, sched schedule, reg regulation, par paragraph, c circa, ca circa, min minimum, max maximum, est established, app appendix, ver version, hwy Highway, apt Apartment, ste Suite, bldg Building, op opus, v verse, vv verses, l line, ll lines, fl floor, pt part, pts parts, para paragraph, paras paragraphs, bk book, bks books, ser series, rm Room, flt flight, rte Route, cat Category, cl clause, lat latitude, elev elevation, alt altitude, pop population, fn footnote, blk block, sc scene, tab table, vis visibility, ep episode, eps episodes,
+			gen Genesis, exod Exodus, lev Leviticus, deut Deuteronomy, josh Joshua, judg Judges, sam Samuel, kgs Kings, chr Chronicles, chron Chronicles, neh Nehemiah, eccl Ecclesiastes, jer Jeremiah, ezek Ezekiel, dan Daniel, zech Zechariah, mal Malachi, thess Thessalonians, tim Timothy, jas James, pet Peter, ps Psalm, prov Proverbs, isa Isaiah, matt Matthew, rom Romans, cor Corinthians, gal Galatians, eph Ephesians, phil Philippians, heb Hebrews, rev Revelation`,
+		street: `st Street, ave Avenue, av Avenue, blvd Boulevard, rd Road, dr Drive, ln Lane, ct Court, pl Place, sq Square, pkwy Parkway, hwy Highway, ter Terrace, terr Terrace, cir Circle, cres Crescent, expy Expressway, fwy Freeway, tpke Turnpike, hts Heights, plz Plaza, trl Trail, bldg Building, aly Alley, bch Beach`,
+		ofWhat: `ed Education, agric Agriculture, sci Science, tech Technology, econ Economics, med Medicine, comm Commerce`,
+		anywhere: `jr Junior, sr Senior, esq Esquire, etc et cetera, vs versus, approx approximately, dept department, inc Incorporated, ltd Limited, corp Corporation, co Company, bros Brothers, assn Association,
+			vol volume, equiv equivalents, yr year, pct percent, wk week, univ University, govt government, tel telephone, al al, cf compare, viz namely, misc miscellaneous, pls please, cont continued, mfg Manufacturing, doz dozen, attn attention, utd United, util utilities, utils utilities, conf conference, accts accounts, srs seniors, apt apartment, svc service, svcs services, avail available, nts nights, bkfst breakfast, mkt market, mkts markets, addr address, msg message, msgs messages, agg aggregate, nr near, mgmt management, orig original, prev previous, req required, wknd weekend, stmt statement, pymt payment, pymts payments, bal balance, chg change, rcvd received, recd received, opp opposite, hols holidays, conc concession, concs concessions, mvt movement, pkt packet, pkts packets, btl bottle, btls bottles, bdrm bedroom, bdrms bedrooms, ofc office, hqtrs headquarters, lic license, dir director, sched schedule, dwg drawing, dwgs drawings, incl including, excl excluding, max maximum, avg average, temp temperature, hwy Highway, blvd Boulevard, ave Avenue, est established, ed editor, eds editors, asst Assistant, mgr Manager, intl International, natl National, acct account, amt amount, qty quantity, hosp Hospital, ret retired, pkg package, pkgs packages, lg large, ea each, appt appointment, appts appointments, mtg meeting, bldgs buildings, inst Institute, assoc Association, bldg Building, mtn Mountain, mts Mountains, dist District, div Division, exec Executive, min minimum,
+			jan January, feb February, mar March, apr April, jun June, jul July, aug August, sept September, sep September, oct October, nov November, dec December,
+			mon Monday, tue Tuesday, tues Tuesday, wed Wednesday, thu Thursday, thur Thursday, thurs Thursday, fri Friday, sat Saturday, sun Sunday, e.g for example, i.e that is, a.k.a also known as, p.s P S`,
+		state: `ala Alabama, ariz Arizona, ark Arkansas, calif California, colo Colorado, conn Connecticut, del Delaware, fla Florida, ga Georgia, ill Illinois, ind Indiana, kan Kansas, ky Kentucky, la Louisiana,
+			md Maryland, mass Massachusetts, mich Michigan, minn Minnesota, miss Mississippi, mo Missouri, mont Montana, neb Nebraska, nev Nevada, okla Oklahoma, ore Oregon, pa Pennsylvania, penn Pennsylvania, tenn Tennessee, tex Texas, va Virginia, vt Vermont, wash Washington, wis Wisconsin, wyo Wyoming`,
+	} {
+		for entry := range strings.SplitSeq(list, ",") {
+			short, full, _ := strings.Cut(strings.TrimSpace(entry), " ")
+			out[short] = append(out[short], abbreviation{full, abbreviationKind(kind)})
+		}
+	}
+	return out
+}()
+
+// unstopped are abbreviations said in full without a full stop too.
+var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "pp": "pages", "approx": "approximately", "aka": "also known as", "AKA": "also known as", "WWI": "World War one", "WWII": "World War two", "Attn": "attention", "Pls": "please", "pls": "please", "plz": "please", "Thx": "thanks", "thx": "thanks", "Mtg": "meeting", "mtg": "meeting", "Appt": "appointment", "appt": "appointment", "YoY": "year over year", "QoQ": "quarter over quarter", "MoM": "month over month", "Cc": "!CC", "cc": "!CC", "Bcc": "!BCC", "hwy": "highway", "hrs": "hours", "acre-ft": "acre feet", "ur": "your", "lmk": "!LMK", "smth": "something", "omw": "on my way", "idc": "!IDC", "irl": "!IRL", "icymi": "!ICYMI", "iykyk": "!IYKYK", "ootd": "!OOTD", "pKa": "!PKA", "rn": "right now", "Tues": "Tuesday", "Thurs": "Thursday", "Thur": "Thursday", "Weds": "Wednesday", "Feb": "February", "Apr": "April", "Aug": "August", "Sept": "September", "Oct": "October", "Nov": "November", "Dec": "December", "omg": "!OMG", "wyd": "!WYD", "tmrw": "tomorrow", "tmr": "tomorrow", "bday": "birthday", "BDAY": "birthday", "ppl": "people", "cli": "!CLI", "idk": "!IDK", "ttyl": "!TTYL", "TTYL": "!TTYL", "imo": "!IMO", "imho": "!IMHO", "iirc": "!IIRC", "afaik": "!AFAIK", "afk": "!AFK", "Ctrl": "control", "ctrl": "control", "FTSE": "footsie", "Qty": "quantity", "RWY": "runway", "Rwy": "runway", "svc": "service", "msg": "message", "msgs": "messages", "wknd": "weekend", "bkfst": "breakfast", "mgmt": "management", "apts": "apartments", "aq": "aqueous", "Utd": "United", "Cmd": "command"}
+
+// words that may also be said as they stand, with a small letter: not at a
+// sentence's end.
+var ordinary = set(`no sun sat mar wed mon fri sec art app max min c v l p est ed co al sen gen col rep mt ft hon rev ill mass miss wash ore ind pa ma la mo del fig par op pres temp jan jun adm det min inst exec div dist apt bal orig opp prev req s ss ref refs inv lic dir conc sched hols tab conf`)
+
+// shortened are those of ordinary that a small letter behind the stop tells from the words.
+var shortened = set(`temp exec inst dist apt bal orig opp prev req conf`)
