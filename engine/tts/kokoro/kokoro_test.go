@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -118,6 +119,7 @@ func far(got, want []float32) float64 {
 // TestSeams follows the six steps of the fixtures' README.
 func TestSeams(t *testing.T) {
 	m := tiny(t, 2)
+	defer runtime.KeepAlive(m) // its arena is freed with it
 	set := open(t, "case_a.safetensors")
 	ids, style := numbers(t, set, "input_ids"), golden(t, set, "ref_s")
 	const seed = 42
