@@ -64,7 +64,7 @@ func (k *panelKernel) multiply(t quant.Type, dst []float32, dstStride, rows, n i
 	for r := 0; r < rows; {
 		r = min(r, rows-k.lanes)
 		count := 1
-		if k.pair != nil && rows-r >= 2*k.lanes && !isa.Tiles() {
+		if k.pair != nil && rows-r >= 2*k.lanes && isa.InForce() != isa.AMX {
 			count = 2
 		}
 		for from := 0; from < n; from += stretch {
