@@ -8,7 +8,6 @@ import (
 	"quern/engine/onnx/internal/ops/control"
 	"quern/engine/onnx/internal/ops/element"
 	"quern/engine/onnx/internal/ops/image"
-	"quern/engine/onnx/internal/ops/ml"
 	"quern/engine/onnx/internal/ops/move"
 	"quern/engine/onnx/internal/ops/norm"
 	"quern/engine/onnx/internal/ops/product"
@@ -16,15 +15,14 @@ import (
 	"quern/engine/onnx/internal/ops/recurrent"
 	"quern/engine/onnx/internal/ops/reduce"
 	"quern/engine/onnx/internal/ops/signal"
-	"quern/engine/onnx/internal/ops/text"
 	"quern/engine/onnx/internal/run"
 )
 
 // families are the tables of operators.
-var families = []func() run.Table{
+var families = append([]func() run.Table{
 	element.Table, move.Table, reduce.Table, norm.Table, product.Table, quantised.Table,
-	image.Table, recurrent.Table, signal.Table, attention.Table, contrib.Table, control.Table, text.Table, ml.Table,
-}
+	image.Table, recurrent.Table, signal.Table, attention.Table, contrib.Table, control.Table,
+}, further...)
 
 // Hints say what to do about operators that are left out.
 var Hints = map[string]string{
