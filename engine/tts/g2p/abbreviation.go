@@ -92,12 +92,12 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		}
 		switch a.kind {
 		case beforeName:
-			if small || !rankAhead().MatchString(next) && !name && !(upper && !s.afterName()) && (!strings.HasPrefix(next, "and ") && !(strings.HasPrefix(next, "& ") && w != "St") && !strings.HasPrefix(next, "or ") || (w == "Dr" || w == "St") && s.afterName() && s.lastWord() != "dear") || (w == "Dr" || w == "St" && !unicode.IsDigit(firstRune(s.lastSource()))) && s.houseNumber() {
+			if small || !name && !s.titles(w, next, upper) || s.ofRoad(w) && s.houseNumber() {
 				continue
 			}
 			stop = false
 		case counted:
-			if roman := next[:wordLen(next)]; !digit && !labelAhead().MatchString(next) && !(upper && len(w) > 1 && romanNumber(roman) > 0 && !(roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of "))) && !(small && (w == "p" || w == "pp") && romanNumber(roman) > 0) && !(len(roman) > 1 && len(w) > 1 && w != "no" && w != "No" && strings.Trim(roman, "ivx") == "" && romanNumber(roman) > 0) && !(a.full == "number" && codeAhead().MatchString(next)) && !(bracketedToo[w] && inBrackets().MatchString(next)) && !(len(roman) > 1 && (a.full == "volume" || a.full == "chapter" || a.full == "book" || a.full == "part") && romanNumber(roman) > 0) || len(w) == 1 && !small {
+			if len(w) == 1 && !small || !digit && !labelAhead().MatchString(next) && !hasNumber(w, a.full, next) {
 				continue
 			}
 			if w == "cat" || w == "tab" {

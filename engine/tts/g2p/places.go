@@ -116,3 +116,20 @@ func (s *scanner) party(w string, k int, after string) bool {
 	s.put(append([]string{"!" + w[:1]}, strings.Fields(full)...), k)
 	return true
 }
+
+// ofRoad reports whether w may be what a road ends with: Elm Dr., 5 Main St., but 3 St. Johns.
+func (s *scanner) ofRoad(w string) bool {
+	return w == "Dr" || w == "St" && !unicode.IsDigit(firstRune(s.lastSource()))
+}
+
+// titles reports whether w is a title before what is no name as it stands: a rank, a word in capitals
+// at the beginning, or one of two: Drs. and Mrs.
+func (s *scanner) titles(w, next string, upper bool) bool {
+	switch {
+	case rankAhead().MatchString(next), upper && !s.afterName():
+		return true
+	case (w == "Dr" || w == "St") && s.afterName() && s.lastWord() != "dear":
+		return false // Elm Dr. and Oak
+	}
+	return strings.HasPrefix(next, "and ") || strings.HasPrefix(next, "or ") || strings.HasPrefix(next, "& ") && w != "St"
+}

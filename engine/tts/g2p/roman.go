@@ -1,6 +1,9 @@
 package g2p
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // monarchs are names a Roman numeral makes an ordinal of.
 var monarchs = set(`henry louis george elizabeth charles edward james william richard pope francis benedict john paul pius philip napoleon frederick catherine nicholas alexander peter leo gregory mary ivan
@@ -33,6 +36,9 @@ var romanForm = lazy(`^M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,
 // romanNumber is the value of a numeral up to 3,999, in capitals or small letters,
 // or 0.
 func romanNumber(w string) int {
+	if strings.Trim(w, "MDCLXVImdclxvi") != "" { // as of most words, at their first letters
+		return 0
+	}
 	up := strings.ToUpper(w)
 	if w == "" || len(w) > 15 || w != up && w != strings.ToLower(w) || !romanForm().MatchString(up) {
 		return 0
@@ -155,4 +161,28 @@ func decimalOf(n int) string {
 		b[i] = '0' + byte(n%10)
 	}
 	return string(b[i:])
+}
+
+// byRoman are parts that have small Roman numerals, too.
+var byRoman = set("volume chapter book part")
+
+// hasNumber reports whether next begins with a number, not of digits, of what w is short for: full.
+func hasNumber(w, full, next string) bool {
+	if full == "number" && codeAhead().MatchString(next) || bracketedToo[w] && inBrackets().MatchString(next) {
+		return true
+	}
+	roman := next[:wordLen(next)]
+	if romanNumber(roman) == 0 {
+		return false
+	}
+	pronoun := roman == "I" && strings.HasPrefix(next, "I ") && !strings.HasPrefix(next, "I of ")
+	switch {
+	case w == "p" || w == "pp", len(roman) > 1 && byRoman[full]:
+		return true
+	case len(w) == 1:
+		return false
+	case unicode.IsUpper(rune(roman[0])) && !pronoun:
+		return true
+	}
+	return len(roman) > 1 && w != "no" && w != "No" && strings.Trim(roman, "ivx") == ""
 }
