@@ -40,7 +40,8 @@ func (g *Group) Takes(m *MatMul) bool {
 	return len(g.all) == 0 || m.in == g.all[0].in && m.With() == g.all[0].With()
 }
 
-// Many activations pass all weights in slices: cachedActivations bytes of them stay in a second-level
+// Many activations pass all interleaved weights in slices (floats, of which there are more bytes to read
+// again, lose 2 % by it): cachedActivations bytes of them stay in a second-level
 // cache beside what is unpacked, and leastSlice rows outweigh that weights are read and unpacked again.
 const (
 	cachedActivations = 512 << 10
@@ -50,7 +51,7 @@ const (
 // Run is MatMul.Run for all matrices, in the order they were added in; their results go to
 // those of dst.
 func (g *Group) Run(p *threads.Pool, dst [][]float32, x []byte, xStride, batch int) {
-	chunks, splits := 0, false
+	chunks, splits, interleaved := 0, false, true
 	for i, m := range g.all {
 		if len(dst[i]) != batch*m.out {
 			panic(fmt.Sprintf("matmul: %d×%d result in %d floats", batch, m.out, len(dst[i])))
@@ -59,6 +60,7 @@ func (g *Group) Run(p *threads.Pool, dst [][]float32, x []byte, xStride, batch i
 			chunks += m.cut(p.Workers(), batch)
 			splits = splits || dot.Splits(m.typ)
 		}
+		interleaved = interleaved && m.interleaved != nil
 		m.dst, g.ends[i] = dst[i], chunks
 	}
 	g.x, g.xStride, g.batch = x, xStride, batch
@@ -66,7 +68,8 @@ func (g *Group) Run(p *threads.Pool, dst [][]float32, x []byte, xStride, batch i
 	if splits {
 		g.split = dot.NewSplit(g.all[0].in, batch)
 		p.Run(g.split.Fills(), &g.fill)
-	} else {
+	}
+	if interleaved {
 		slice = max(leastSlice, cachedActivations/xStride/leastSlice*leastSlice)
 	}
 	for b := 0; b < batch; b += slice {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"quern/kernels/dot"
 	"quern/kernels/internal/isa/isatest"
 	"quern/kernels/internal/kerneltest"
 	"quern/kernels/quant"
@@ -73,6 +74,11 @@ func TestSlices(t *testing.T) {
 		w := make([]byte, size)
 		typ.Layout().Encode(w, kerneltest.Floats(r, out*in))
 		m := NewMatMul(typ, w, out, in, nil)
+		if rows := Interleaves(typ, out, in); rows > 0 { // only they are sliced
+			interleaved := make([]byte, rows*m.row)
+			dot.Interleave(typ, interleaved, w, rows, in)
+			m.UseInterleaved(interleaved)
+		}
 		stride := quant.ActBytes(m.With(), in)
 		if batch*stride <= cachedActivations {
 			t.Fatalf("%v: %d rows of %d bytes are one slice", typ, batch, stride)
