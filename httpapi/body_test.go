@@ -27,6 +27,26 @@ func zipped(t *testing.T, b []byte) []byte {
 	return z.Bytes()
 }
 
+// wantEncoded posts a body of some type in a coding, and holds the answer to a status and, of a failure, its code.
+func wantEncoded(t *testing.T, s *httptest.Server, path, kind, encoding string, sent []byte, status int, code string) {
+	t.Helper()
+	req, _ := http.NewRequest("POST", s.URL+path, bytes.NewReader(sent))
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	req.Header.Set("Content-Encoding", encoding)
+	r, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if code != "" {
+		wantFailure(t, r, status, code, "")
+	} else if r.StatusCode != status {
+		t.Errorf("status %d, want %d: %s", r.StatusCode, status, body(t, r))
+	}
+}
+
 func TestContentEncoding(t *testing.T) {
 	const limit = 1 << 16
 	s := newServer(t, httpapi.Options{JSONBody: limit})
@@ -48,18 +68,7 @@ func TestContentEncoding(t *testing.T) {
 		{"brotli", "br", ok, 400, "invalid_value"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			req, _ := http.NewRequest("POST", s.URL+"/v1/completions", bytes.NewReader(tt.body))
-			req.Header.Set("Content-Encoding", tt.encoding)
-			r, err := s.Client().Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Body.Close()
-			if tt.code != "" {
-				wantFailure(t, r, tt.status, tt.code, "")
-			} else if r.StatusCode != tt.status {
-				t.Errorf("status %d, want %d", r.StatusCode, tt.status)
-			}
+			wantEncoded(t, s, "/v1/completions", "", tt.encoding, tt.body, tt.status, tt.code)
 		})
 	}
 }

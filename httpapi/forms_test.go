@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
@@ -87,19 +86,7 @@ func TestZippedForm(t *testing.T) {
 		{"deflate", "deflate", []byte(form), 400, "invalid_value"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			req, _ := http.NewRequest("POST", s.URL+transcribe, bytes.NewReader(tt.body))
-			req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
-			req.Header.Set("Content-Encoding", tt.encoding)
-			r, err := s.Client().Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Body.Close()
-			if tt.code != "" {
-				wantFailure(t, r, tt.status, tt.code, "")
-			} else if r.StatusCode != tt.status {
-				t.Errorf("status %d: %s", r.StatusCode, body(t, r))
-			}
+			wantEncoded(t, s, transcribe, "multipart/form-data; boundary=x", tt.encoding, tt.body, tt.status, tt.code)
 		})
 	}
 }

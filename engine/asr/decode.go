@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"quern/engine/asr/heard"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"quern/engine/asr/heard"
 	"quern/engine/graph"
 	"quern/engine/token"
 )

@@ -61,7 +61,7 @@ func (g *Group) Run(p *threads.Pool, dst [][]float32, x []byte, xStride, batch i
 			splits = splits || dot.Splits(m.typ)
 		}
 		interleaved = interleaved && m.interleaved != nil
-		m.dst, g.ends[i] = dst[i], chunks
+		g.ends[i] = chunks
 	}
 	g.x, g.xStride, g.batch = x, xStride, batch
 	slice := batch
