@@ -6,6 +6,7 @@ package threads
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,7 @@ type Pool struct {
 	_      [56]byte
 	first  atomic.Int64 // number of the generation's first chunk
 	region atomic.Pointer[Region]
+	failed atomic.Pointer[any] // what a chunk of the generation panicked with
 }
 
 // A share is the chunks of a generation that one worker takes in ascending order: what
@@ -140,7 +142,8 @@ func (p *Pool) wake() (any bool) {
 }
 
 // Run calls r.F for every chunk from 0 up to chunks and returns when all are
-// done. Each worker begins with neighbouring ones.
+// done. Each worker begins with neighbouring ones. When a chunk panics, so does Run,
+// after the others: with the same value, or with a Fault where it is an error of the runtime.
 func (p *Pool) Run(chunks int, r *Region) {
 	if chunks <= 0 {
 		return
@@ -181,6 +184,9 @@ func (p *Pool) run(first, chunks int, r *Region) {
 			yield()
 		}
 	}
+	if v := p.failed.Swap(nil); v != nil {
+		panic(*v)
+	}
 }
 
 // yield gives the CPU to other threads, then calls the Go scheduler. The call lets the
@@ -220,9 +226,7 @@ func (p *Pool) claim(worker int, gen uint64) {
 				chunk, rest = end-count, pack(gen, next, end-count)
 			}
 			if from.CompareAndSwap(w, rest) {
-				for c := range count {
-					r.F(worker, first+chunk+c)
-				}
+				p.do(r, worker, first+chunk, count)
 				done += count
 			}
 		}
@@ -232,8 +236,29 @@ func (p *Pool) claim(worker int, gen uint64) {
 	}
 }
 
+// do runs count chunks from chunk on. Of a panic it leaves out those behind, and Run panics.
+func (p *Pool) do(r *Region, worker, chunk, count int) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.fail(v)
+		}
+	}()
+	for c := range count {
+		r.F(worker, chunk+c)
+	}
+}
+
+// fail keeps what the first chunk panicked with.
+func (p *Pool) fail(v any) {
+	if err, ok := v.(runtime.Error); ok {
+		v = &Fault{err, debug.Stack()}
+	}
+	p.failed.CompareAndSwap(nil, &v)
+}
+
 func (p *Pool) work(w *worker) {
 	defer p.wg.Done()
+	debug.SetPanicOnFault(true) // what is read may be a mapped file that was cut short
 	var last uint64
 	for {
 		var start time.Time

@@ -1,8 +1,10 @@
 package threads
 
 import (
+	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -169,6 +171,52 @@ func TestPoolManyChunks(t *testing.T) {
 		if !seen[c].Load() {
 			t.Fatalf("chunk %d did not run", c)
 		}
+	}
+}
+
+// TestPoolPanics: a chunk that panics has Run panic, when no other runs any more, and the pool
+// is whole afterwards.
+func TestPoolPanics(t *testing.T) {
+	for _, n := range []int{1, 2, 5} {
+		p := NewPool(n)
+		for _, chunks := range []int{1, 2, 40} {
+			for at := range chunks {
+				for _, how := range []struct {
+					name string
+					do   func()
+				}{
+					{"a value", func() { panic("of mine") }},
+					{"an error of the runtime", func() { _ = make([]int, chunks)[at+chunks] }},
+				} {
+					var running atomic.Int32
+					failed := func() (v any) {
+						defer func() { v = recover() }()
+						p.Run(chunks, &Region{F: func(_, c int) {
+							running.Add(1)
+							defer running.Add(-1)
+							if c == at {
+								how.do()
+							}
+						}})
+						return nil
+					}()
+					err, isError := failed.(error)
+					var bounds runtime.Error
+					if failed != "of mine" && !(isError && errors.As(err, &bounds) && strings.Contains(err.Error(), "out of range")) {
+						t.Errorf("%d workers, chunk %d of %d, %s: panicked with %v", n, at, chunks, how.name, failed)
+					}
+					if left := running.Load(); left != 0 {
+						t.Errorf("%d workers, chunk %d of %d, %s: %d chunks run when Run has ended", n, at, chunks, how.name, left)
+					}
+				}
+			}
+			var ran atomic.Int32
+			p.Run(100, &Region{F: func(_, _ int) { ran.Add(1) }})
+			if ran.Load() != 100 {
+				t.Errorf("%d workers: %d of 100 chunks ran after panics", n, ran.Load())
+			}
+		}
+		p.Close()
 	}
 }
 
