@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"quern/engine"
+	"quern/engine/rescue"
 	"quern/formats/gguf"
 	"quern/formats/weights"
 )
@@ -204,7 +205,7 @@ func (c *Catalog) describe(id, path string, o engine.ModelOptions) (*Entry, erro
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		return nil, fmt.Errorf("%s is neither a file nor a folder", path) // a pipe would be waited for
 	}
-	about, err := c.o.Kinds.Describe(id, path, o)
+	about, err := c.about(id, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -232,11 +233,20 @@ func (n *Entry) Files() []string {
 
 // Fetched describes a model anew that has come to path.
 func (c *Catalog) Fetched(n *Entry, path string) error {
-	about, err := c.o.Kinds.Describe(n.ID, path, n.Options)
+	about, err := c.about(n.ID, path, n.Options)
 	if err == nil {
 		n.about.Store(about)
 	}
 	return err
+}
+
+// about describes what another process may be writing.
+func (c *Catalog) about(id, path string, o engine.ModelOptions) (a *About, err error) {
+	err = rescue.Do(func() (err error) {
+		a, err = c.o.Kinds.Describe(id, path, o)
+		return err
+	})
+	return a, err
 }
 
 // rescanEvery bounds how often folders are read: clients list models often.
@@ -272,7 +282,7 @@ func (c *Catalog) Refresh() {
 	c.mu.Unlock()
 	switch {
 	case mine:
-		defer c.scanned() // also where a reader of files panics, so that no caller waits for ever
+		defer c.scanned()
 		c.scan()
 	case under != nil:
 		<-under

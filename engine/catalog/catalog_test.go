@@ -161,8 +161,7 @@ func TestScanDoesNotBlock(t *testing.T) {
 	})
 }
 
-// TestScanPanics: a reader that panics fails the request that had folders read, and no
-// other waits for that scan.
+// TestScanPanics: a file whose reader panics is skipped.
 func TestScanPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -174,14 +173,7 @@ func TestScanPanics(t *testing.T) {
 		write(t, dir, "bug.gguf", "x")
 		for range 2 {
 			time.Sleep(rescanEvery)
-			func() {
-				defer func() {
-					if p := recover(); p != "bug" {
-						t.Errorf("panicked with %v", p)
-					}
-				}()
-				c.Refresh()
-			}()
+			c.Refresh()
 		}
 		if got := ids(c); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("%q are listed", got)

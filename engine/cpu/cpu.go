@@ -4,6 +4,7 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"quern/engine/graph"
@@ -146,6 +147,7 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	}
 	e.b.turn.take()
 	defer e.b.turn.give()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // files may be cut short while they are mapped
 	e.in = in
 	e.findEnds()
 	e.findRuns()

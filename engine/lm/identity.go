@@ -14,6 +14,7 @@ import (
 
 	"quern/engine/graph"
 	"quern/engine/kv/disk"
+	"quern/engine/rescue"
 	"quern/formats/weights"
 )
 
@@ -142,16 +143,12 @@ func hashAll(ctx context.Context, list []*weights.Tensor) ([]byte, error) {
 		}
 	}
 	sums := make([][sha256.Size]byte, len(pieces))
-	var work sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
-	for w := range workers {
-		work.Go(func() {
-			for i := w; i < len(pieces) && ctx.Err() == nil; i += workers {
-				sums[i] = sha256.Sum256(pieces[i])
-			}
-		})
-	}
-	work.Wait()
+	rescue.Spread(workers, func(w int) {
+		for i := w; i < len(pieces) && ctx.Err() == nil; i += workers {
+			sums[i] = sha256.Sum256(pieces[i])
+		}
+	})
 	for i := range sums {
 		fmt.Fprintln(h, len(pieces[i]))
 		h.Write(sums[i][:])

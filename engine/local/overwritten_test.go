@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"quern/engine"
@@ -75,5 +76,50 @@ func TestOverwritten(t *testing.T) {
 				t.Errorf("after that request: model %s, want %s; %v", is, was, err)
 			}
 		})
+	}
+}
+
+// TestCutShort: a file that is cut short while its model computes ends the requests in work with an
+// error, not the process; and the model is loaded again when the file is whole again.
+func TestCutShort(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "js" {
+		t.Skip("files are not mapped, or cannot be cut short while they are")
+	}
+	data, err := os.ReadFile(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "m.gguf")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "m", Path: path}}, InFileOrder: true})
+	ask := func(begun func()) error {
+		l, err := e.Open(t.Context(), "m")
+		if err != nil {
+			return err
+		}
+		defer l.Release()
+		for _, err := range l.Generate(t.Context(), engine.GenerateRequest{Prompt: engine.Prompt{Text: "Once"}, MaxTokens: 100, IgnoreEOS: true}) {
+			if err != nil {
+				return err
+			}
+			begun()
+		}
+		return nil
+	}
+	if err := ask(func() {}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := ask(func() { os.Truncate(path, 0) }); err == nil {
+			t.Error("a reply came of a model without its file")
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(func() {}); err != nil {
+			t.Errorf("the file is whole again: %v", err)
+		}
 	}
 }

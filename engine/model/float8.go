@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
+	"quern/engine/rescue"
 	"quern/formats/weights"
 	"quern/kernels/quant"
 )
@@ -265,9 +265,5 @@ func mxfp4(name string, blocks, scales *weights.Raw) (*weights.Tensor, error) {
 // parallel calls f for parts of n, on every processor, and waits.
 func parallel(n int, f func(from, to int)) {
 	procs := min(max(1, n), runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for i := range procs {
-		wg.Go(func() { f(n*i/procs, n*(i+1)/procs) })
-	}
-	wg.Wait()
+	rescue.Spread(procs, func(i int) { f(n*i/procs, n*(i+1)/procs) })
 }

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"quern/engine/model"
+	"quern/engine/rescue"
 	"quern/engine/token"
 	"quern/engine/wholefile"
 	"quern/formats"
@@ -215,26 +215,22 @@ func (q *quantizer) encode(ctx context.Context, data []byte, t *weights.Tensor, 
 	}
 	decode, encode := t.Type.Layout().Decode, to.Layout().Encode
 	bad := make([]bool, q.threads)
-	var wg sync.WaitGroup
-	for i := range q.threads {
-		wg.Go(func() {
-			x := make([]float32, row)
-			for r := rows * i / q.threads; r < rows*(i+1)/q.threads; r++ {
-				decode(x, source[r*in:(r+1)*in])
-				for _, v := range x {
-					if v != v || math.Abs(float64(v)) > math.MaxFloat32 {
-						bad[i] = true
-						return
-					}
-				}
-				encode(data[r*out:(r+1)*out], x)
-				if r%256 == 0 && ctx.Err() != nil {
+	rescue.Spread(q.threads, func(i int) {
+		x := make([]float32, row)
+		for r := rows * i / q.threads; r < rows*(i+1)/q.threads; r++ {
+			decode(x, source[r*in:(r+1)*in])
+			for _, v := range x {
+				if v != v || math.Abs(float64(v)) > math.MaxFloat32 {
+					bad[i] = true
 					return
 				}
 			}
-		})
-	}
-	wg.Wait()
+			encode(data[r*out:(r+1)*out], x)
+			if r%256 == 0 && ctx.Err() != nil {
+				return
+			}
+		}
+	})
 	if slices.Contains(bad, true) {
 		return fmt.Errorf("%w: %s holds a number that is not finite", formats.ErrFormat, t.Name)
 	}

@@ -2,6 +2,7 @@ package rescue_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,5 +27,24 @@ func TestPanic(t *testing.T) {
 		if (got == nil) != (tt.want == "") || got != nil && !strings.Contains(got.Error(), tt.want) {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	done := make([]bool, 9)
+	rescue.Spread(len(done), func(i int) { done[i] = true })
+	if slices.Contains(done, false) {
+		t.Errorf("%v", done)
+	}
+	err := rescue.Do(func() error {
+		rescue.Spread(3, func(i int) {
+			if i > 0 {
+				panic(i)
+			}
+		})
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "panic: 1\n") || !strings.Contains(err.Error(), "panic: 2\n") {
+		t.Errorf("%v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/catalog"
+	"quern/engine/rescue"
 	"quern/formats/weights"
 )
 
@@ -19,6 +20,9 @@ func loadError(n *catalog.Entry, err error) error {
 		return known
 	}
 	why := "the server's log says why"
+	if errors.Is(err, rescue.ErrFault) {
+		why = rescue.ErrFault.Error()
+	}
 	if errors.Is(err, weights.ErrFormat) || errors.Is(err, weights.ErrUnsupported) {
 		why = err.Error()
 		var paths []string

@@ -8,6 +8,7 @@ import (
 
 	"quern/engine"
 	"quern/engine/catalog"
+	"quern/engine/rescue"
 	"quern/formats/weights"
 )
 
@@ -36,6 +37,7 @@ func TestLoadErrors(t *testing.T) {
 		{fmt.Errorf("%w: %s is a picture", weights.ErrFormat, path), `model "m" cannot be loaded: malformed model file: a.bin is a picture`},
 		{errors.New("open " + path + ": permission denied"), `model "m" cannot be loaded: the server's log says why`},
 		{fmt.Errorf("loading: %w", known), "no room"},
+		{fmt.Errorf("loading: %w (0x1000)", rescue.ErrFault), `model "m" cannot be loaded: ` + rescue.ErrFault.Error()},
 	} {
 		if got := loadError(c.Find("m"), tt.err); got.Error() != tt.want {
 			t.Errorf("%v is told as %q, want %q", tt.err, got, tt.want)

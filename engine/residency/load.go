@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quern/engine"
+	"quern/engine/rescue"
 )
 
 // A Load is one attempt to make a model resident, shared by all who wait for it.
@@ -207,7 +208,12 @@ func (k *Keeper) bring(ctx context.Context, l *Load) (Model, error) {
 		return nil, err
 	}
 	l.files = filesOf(l.n.Entry)
-	return k.o.Open(ctx, l.n.Entry, l)
+	var m Model
+	err := rescue.Do(func() (err error) {
+		m, err = k.o.Open(ctx, l.n.Entry, l)
+		return err
+	})
+	return m, err
 }
 
 // end hands the model to the requests that waited for l: m, or what is loaded where

@@ -11,7 +11,8 @@ import (
 // into memory where it cannot. Writing to them faults.
 //
 // A mapped file must keep its length: where another process cuts it short,
-// reading past the new end raises SIGBUS, which no Go code can recover from.
+// reading past the new end raises SIGBUS. It ends the process but for goroutines
+// that called debug.SetPanicOnFault, as those do that load, compute and describe models.
 // Replace model files by renaming a new one into place, never by writing over
 // the old.
 type Mapping struct {

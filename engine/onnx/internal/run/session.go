@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -180,6 +181,7 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (ou
 	defer s.mem.Reset()
 	s.pool.Hold()
 	defer s.pool.Release()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // files may be cut short while they are mapped
 	defer tensor.Rescue(&err)
 	g := s.model.Graph
 	sc := &scope{s: s, ctx: ctx, body: s.bodies[g], vals: make(map[string]*tensor.Tensor), Opset: s.Opset}

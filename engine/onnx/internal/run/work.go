@@ -1,26 +1,11 @@
 package run
 
-import (
-	"sync/atomic"
-
-	"quern/kernels/threads"
-)
+import "quern/kernels/threads"
 
 // SpreadOut calls f for every i below n on the pool, each worker with its
 // number. A panic of f becomes one of the call.
 func (c *Call) SpreadOut(n int, f func(worker, i int)) {
-	var failed atomic.Pointer[any]
-	c.Pool().Run(n, &threads.Region{F: func(worker, i int) {
-		defer func() {
-			if p := recover(); p != nil {
-				failed.CompareAndSwap(nil, &p)
-			}
-		}()
-		f(worker, i)
-	}})
-	if p := failed.Load(); p != nil {
-		panic(*p)
-	}
+	c.Pool().Run(n, &threads.Region{F: f})
 }
 
 // PerChunk is how many elements of cheap work make a chunk for the pool.

@@ -4,10 +4,11 @@ package tensor
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
+	"quern/engine/rescue"
 	"quern/formats/onnx"
 )
 
@@ -319,6 +320,8 @@ func Rescue(err *error) {
 	case failure:
 		*err = p.error
 	default:
-		*err = fmt.Errorf("a fault of quern's own, please report it: %v\n%s", p, debug.Stack())
+		if *err = rescue.Error(p); !errors.Is(*err, rescue.ErrFault) {
+			*err = fmt.Errorf("a fault of quern's own, please report it: %w", *err)
+		}
 	}
 }
