@@ -74,7 +74,7 @@ var arrows = []struct {
 	{"engine/kv", nil},
 	{"engine/kv/disk", nil},
 	{"engine/kv/disk/disktest", []string{"quern/engine/kv/disk"}},
-	{"engine/sched", []string{"quern/engine/graph", "quern/engine/kv", "quern/engine/kv/disk", "quern/engine/sample", "quern/engine/token", "quern/engine/trace", "quern/kernels/quant", "quern/kernels/threads"}},
+	{"engine/sched", []string{"quern/engine/graph", "quern/engine/kv", "quern/engine/kv/disk", "quern/engine/rescue", "quern/engine/sample", "quern/engine/token", "quern/engine/trace", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/trace", nil},
 	{"engine/draft", []string{"quern/engine/graph", "quern/engine/kv", "quern/engine/sched", "quern/engine/token"}},
 	{"engine/chat/...", []string{"quern/engine/chat/...", "quern/engine/wire", "golang.org/x/text/..."}},

@@ -3,9 +3,10 @@ package sched
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
+	"strings"
 
+	"quern/engine/rescue"
 	"quern/engine/token"
 )
 
@@ -262,8 +263,10 @@ func (s *Scheduler) shares() (of share) {
 func (s *Scheduler) run(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error("engine panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("sched: the engine panicked: %v", p)
+			cause := rescue.Error(p)
+			s.log.Error("engine panicked", "err", cause) // with the stack, once
+			first, _, _ := strings.Cut(cause.Error(), "\n")
+			err = fmt.Errorf("sched: the engine: %s", first)
 		}
 	}()
 	s.masks.start(s.draws.all)

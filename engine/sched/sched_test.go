@@ -356,7 +356,7 @@ func TestEngineFailure(t *testing.T) {
 		want string
 	}{
 		{"error", func() error { return failure }, "out of smoke"},
-		{"panic", func() error { panic(failure) }, "panicked: out of smoke"},
+		{"panic", func() error { panic(failure) }, "panic: out of smoke"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
