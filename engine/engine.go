@@ -7,3 +7,73 @@
 // the work stops before the next step and its memory is free again. Failures a
 // client can be told about are *Error.
 package engine
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"quern/engine/token"
+)
+
+// A Lease is a model kept in memory for one request: what is known of it, and what
+// it can be asked. What a model of its kind cannot do is refused with
+// CodeModelNotSupported. Actions end with their context; errors are *Error or the
+// context's, and an error is the last thing a sequence yields. Leaving a sequence
+// cancels its work.
+//
+// A request holds one Lease at a time: who waits for a second model while holding
+// a first may wait for ever.
+type Lease interface {
+	// Info describes the model as it was when it was leased.
+	Info() ModelInfo
+	// Defaults are the model's own sampling values.
+	Defaults() Sampling
+	// CheckVoice reports whether a model that speaks has a voice, and that voice the
+	// sounds of a language, by one of its tags; "" is the voice's own.
+	CheckVoice(voice, language string) error
+	// CheckConstraint reports whether the model can keep to a constraint, as Generate
+	// does before all else. The notes name what of a schema is read as a comment.
+	CheckConstraint(ctx context.Context, c *Constraint) (notes []string, err error)
+
+	// Generate answers a prompt, which it forgets once that is encoded: the sequence is
+	// to be used once.
+	Generate(ctx context.Context, r GenerateRequest) iter.Seq2[Event, error]
+	// Embed turns texts into vectors.
+	Embed(ctx context.Context, r EmbedRequest) (EmbedResult, error)
+	// Rerank scores documents by a query, with a reranker or an embedding model.
+	Rerank(ctx context.Context, r RerankRequest) (RerankResult, error)
+	// Classify says which of a classifier's labels texts have.
+	Classify(ctx context.Context, r ClassifyRequest) (ClassifyResult, error)
+	// Tokenize shows the tokens of a prompt, however long it is.
+	Tokenize(ctx context.Context, r TokenizeRequest) (TokenizeResult, error)
+	// Infill shows the prompt that has the model fill in a text: its tokens are for Generate.
+	// A model without tokens for that is refused.
+	Infill(ctx context.Context, r InfillRequest) (TokenizeResult, error)
+	// Detokenize returns the text of tokens, control tokens spelled out, in pieces of
+	// whole characters. They are made as they are read, which may be more than once
+	// and when the lease is over; a piece lasts until the next. The text breaks off
+	// when ctx ends.
+	Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte], error)
+	// Transcribe writes down what is said in the source, segment by segment.
+	Transcribe(ctx context.Context, r TranscribeRequest) iter.Seq2[Segment, error]
+	// Speak renders a text, the first utterance first.
+	Speak(ctx context.Context, r SpeakRequest) iter.Seq2[Speech, error]
+
+	// Stay notes for how long the model is to stay once it is idle, as KeepAlive of a request that
+	// has an action does.
+	Stay(keep time.Duration)
+	// Release ends the lease. It may be called more than once.
+	Release()
+}
+
+type background struct{}
+
+// InBackground marks what is asked under ctx as work that others come before: text models
+// run it only in what they leave, and it takes no place in a queue.
+func InBackground(ctx context.Context) context.Context {
+	return context.WithValue(ctx, background{}, true)
+}
+
+// IsBackground reports whether others come before what is asked under ctx.
+func IsBackground(ctx context.Context) bool { return ctx.Value(background{}) != nil }
