@@ -2,16 +2,17 @@ package main
 
 import (
 	"bufio"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"quern/bench/internal/must"
 	"quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
+	"quern/kernels/quant"
 )
 
 // A shape is the size of a model.
@@ -33,6 +34,7 @@ type writer struct {
 	*onnxtest.Builder
 	shape
 	int8s     bool
+	float     onnx.DType // of numbers inside: Float or Float16
 	file      *os.File
 	out       *bufio.Writer
 	at        int64
@@ -41,17 +43,26 @@ type writer struct {
 	seed      uint64
 }
 
+// A number says what products are of.
+type number struct {
+	suffix string // of the graphs' names
+	int8s  bool
+	float  onnx.DType // of everything else
+}
+
+var numbers = map[string]number{
+	"f32":  {".onnx", false, onnx.Float},
+	"f16":  {".fp16.onnx", false, onnx.Float16}, // float32 comes in and goes out
+	"int8": {".int8.onnx", true, onnx.Float},
+}
+
 // generate writes a model of random weights in sherpa-onnx's layout.
-func generate(dir string, s shape, int8s bool) (err error) {
+func generate(dir string, s shape, of number) (err error) {
 	defer must.Catch(&err)
 	must.Do(os.MkdirAll(dir, 0o755))
-	suffix := ".onnx"
-	if int8s {
-		suffix = ".int8.onnx"
-	}
 	for name, record := range map[string]func(*writer){"encoder": (*writer).encoder, "decoder": (*writer).predictor, "joiner": (*writer).joiner} {
-		w := &writer{Builder: onnxtest.New(17), shape: s, int8s: int8s, places: map[*onnx.Tensor]*onnxtest.Place{}, quantised: map[string][3]string{}, seed: uint64(len(name))}
-		path := filepath.Join(dir, name+suffix)
+		w := &writer{Builder: onnxtest.New(17), shape: s, int8s: of.int8s, float: of.float, places: map[*onnx.Tensor]*onnxtest.Place{}, quantised: map[string][3]string{}, seed: uint64(len(name))}
+		path := filepath.Join(dir, name+of.suffix)
 		weights := strings.TrimSuffix(path, ".onnx") + ".weights"
 		w.file = must.Get(os.Create(weights))
 		w.out = bufio.NewWriterSize(w.file, 1<<20)
@@ -84,10 +95,7 @@ func (w *writer) large(t onnx.DType, shape []int, write func(n int)) string {
 		n *= d
 	}
 	c := &onnx.Tensor{Type: t, Shape: shape}
-	size := int64(n)
-	if t == onnx.Float {
-		size *= 4
-	}
+	size := int64(n) * int64(t.Bits()/8)
 	write(n)
 	w.places[c] = &onnxtest.Place{File: filepath.Base(w.file.Name()), Offset: w.at, Length: size}
 	w.at += size
@@ -97,13 +105,47 @@ func (w *writer) large(t onnx.DType, shape []int, write func(n int)) string {
 // uniform is a constant of random numbers with a deviation of by.
 func (w *writer) uniform(by float64, shape ...int) string {
 	by *= math.Sqrt(3)
-	return w.large(onnx.Float, shape, func(n int) {
-		var b [4]byte
+	return w.large(w.float, shape, func(n int) {
 		for range n {
-			binary.LittleEndian.PutUint32(b[:], math.Float32bits(w.next()*float32(by)))
-			w.out.Write(b[:]) // Flush tells of errors
+			w.out.Write(w.encode(w.next() * float32(by))) // Flush tells of errors
 		}
 	})
+}
+
+// encode returns numbers as the model has them.
+func (w *writer) encode(v ...float32) []byte {
+	if w.float == onnx.Float {
+		return quant.Floats(v)
+	}
+	b := make([]byte, 2*len(v))
+	quant.F16.Layout().Encode(b, v)
+	return b
+}
+
+// Floats is a small constant.
+func (w *writer) Floats(shape []int, v ...float32) string {
+	return w.Weight(&onnx.Tensor{Type: w.float, Shape: append([]int{}, shape...), Data: slices.Clone(w.encode(v...))})
+}
+
+// take is an input of float32, give such an output.
+func (w *writer) take(name string, dims ...any) string {
+	x := w.Input(name, onnx.Float, dims...)
+	if w.float == onnx.Float {
+		return x
+	}
+	return w.cast(x)
+}
+
+func (w *writer) give(name, value string, dims ...any) {
+	if w.float != onnx.Float {
+		value = w.Node("Cast", []string{value}, onnxtest.Int("to", int64(onnx.Float)))
+	}
+	w.Output(name, value, onnx.Float, dims...)
+}
+
+// cast makes numbers of x as the model has them.
+func (w *writer) cast(x string) string {
+	return w.Node("Cast", []string{x}, onnxtest.Int("to", int64(w.float)))
 }
 
 // bytesOf is a constant of random bytes about 128, as quantised weights are.
@@ -142,8 +184,7 @@ func (w *writer) quantise(x string) [3]string {
 
 // whole makes numbers of a product of bytes, whose weights have a deviation of by.
 func (w *writer) whole(y string, q [3]string, by float64) string {
-	y = w.Node("Cast", []string{y}, onnxtest.Int("to", int64(onnx.Float)))
-	return w.op("Mul", y, w.op("Mul", q[1], w.Floats([]int{1}, float32(by*math.Sqrt(3)/60))))
+	return w.op("Mul", w.cast(y), w.op("Mul", q[1], w.Floats([]int{1}, float32(by*math.Sqrt(3)/60))))
 }
 
 func (w *writer) zero() string {

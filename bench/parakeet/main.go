@@ -3,7 +3,7 @@
 // (sherpa-onnx-node) on them. Run it from the root of the repository:
 //
 //	(cd bench/parakeet && npm install --ignore-scripts)
-//	go run ./bench/parakeet -gen FOLDER -size 0.6b-v2 -int8   # without -int8: f32
+//	go run ./bench/parakeet -gen FOLDER -size 0.6b-v2 -numbers int8   # or f32, f16
 //	go run ./bench/parakeet -encoder FOLDER -peers bench/parakeet
 //	go run ./bench/parakeet -whole FOLDER -peers bench/parakeet
 //	go run ./bench/parakeet -hour FOLDER
@@ -28,7 +28,7 @@ func main() {
 	var o options
 	gen := flag.String("gen", "", "write a model to `folder`")
 	size := flag.String("size", "0.6b-v2", "its size: 0.6b-v2, 0.6b-v3 or small")
-	int8s := flag.Bool("int8", false, "its products are of bytes")
+	float := flag.String("numbers", "f32", "what it is of: f32, f16 or int8")
 	encoder := flag.String("encoder", "", "compare the encoder of the model in `folder` with ONNX Runtime")
 	whole := flag.String("whole", "", "compare recognition with the model in `folder` with sherpa-onnx")
 	hour := flag.String("hour", "", "transcribe an hour with the model in `folder`, and tell the memory that takes")
@@ -49,7 +49,12 @@ func main() {
 			err = fmt.Errorf("there is no size %q", *size)
 			break
 		}
-		err = generate(*gen, s, *int8s)
+		of, ok := numbers[*float]
+		if !ok {
+			err = fmt.Errorf("there are no numbers %q", *float)
+			break
+		}
+		err = generate(*gen, s, of)
 	case *encoder != "":
 		err = compareEncoder(*encoder, o)
 	case *whole != "":

@@ -9,24 +9,24 @@ import (
 // A model that was written is one, of the kind and size it says, and transcribes; the same
 // flags write the same model.
 func TestGenerate(t *testing.T) {
-	for _, int8s := range []bool{false, true} {
+	for name, number := range map[string]string{"f32": "F32", "f16": "F16", "int8": "INT8"} {
 		dir := t.TempDir()
-		if err := generate(dir, published["small"], int8s); err != nil {
+		if err := generate(dir, published["small"], numbers[name]); err != nil {
 			t.Fatal(err)
 		}
 		info, err := conformer.Describe(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if number := map[bool]string{false: "F32", true: "INT8"}[int8s]; info.Kind != conformer.TDT || info.Tokens != 65 || info.Durations != 5 || info.Longest != 80 || info.Number != number {
+		if info.Kind != conformer.TDT || info.Tokens != 65 || info.Durations != 5 || info.Longest != 80 || info.Number != number {
 			t.Errorf("%+v", info)
 		}
 		m, done, err := open(dir, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if together := m.Batches() == ""; together == int8s {
-			t.Errorf("int8 %v: batches %q", int8s, m.Batches())
+		if together := m.Batches() == ""; together == (name == "int8") {
+			t.Errorf("%s: batches %q", name, m.Batches())
 		}
 		x := sound(5)
 		first, err := hear(m, x)

@@ -15,14 +15,14 @@ func (w *writer) encoder() {
 		"vocab_size": strconv.Itoa(w.vocab), "feat_dim": strconv.Itoa(w.bands), "subsampling_factor": "8", "pred_rnn_layers": "2", "pred_hidden": strconv.Itoa(w.hidden),
 		"comment": "Only the transducer branch is exported",
 	}
-	x := w.Input("audio_signal", onnx.Float, "B", w.bands, "T")
+	x := w.take("audio_signal", "B", w.bands, "T")
 	length := w.Input("length", onnx.Int64, "B")
 	x = w.op("Unsqueeze", w.transpose(x, 0, 2, 1), w.List(1))
 	c := w.channels
 	image := []*onnx.Attr{onnxtest.IntList("kernel_shape", 3, 3), onnxtest.IntList("strides", 2, 2), onnxtest.IntList("pads", 1, 1, 1, 1)}
 	point := onnxtest.IntList("kernel_shape", 1, 1)
 	for i := range 3 {
-		inside := w.Node("Cast", []string{w.inside(x, 2, length)}, onnxtest.Int("to", int64(onnx.Float)))
+		inside := w.cast(w.inside(x, 2, length))
 		x = w.op("Mul", x, w.op("Unsqueeze", inside, w.List(1, 3)))
 		if i == 0 {
 			x = w.conv(x, true, []int{c, 1, 3, 3}, image...)
@@ -40,14 +40,14 @@ func (w *writer) encoder() {
 	places := w.op("Slice", w.uniform(1, 1, 2*w.shape.places-1, w.width), w.op("Sub", w.List(int64(w.shape.places)), row), w.op("Add", w.List(int64(w.shape.places-1)), row), w.List(1))
 	inside := w.inside(x, 1, length)
 	hide := w.op("Unsqueeze", w.op("Not", w.op("And", w.op("Unsqueeze", inside, w.List(1)), w.op("Unsqueeze", inside, w.List(2)))), w.List(1))
-	keep := w.op("Unsqueeze", w.Node("Cast", []string{inside}, onnxtest.Int("to", int64(onnx.Float))), w.List(1))
+	keep := w.op("Unsqueeze", w.cast(inside), w.List(1))
 	for range w.layers {
 		x = w.feedForward(x)
 		x = w.op("Add", x, w.attention(w.norm(x), places, hide))
 		x = w.op("Add", x, w.convolution(w.norm(x), keep))
 		x = w.norm(w.feedForward(x))
 	}
-	w.Output("outputs", w.transpose(x, 0, 2, 1), onnx.Float, "B", w.width, "frames")
+	w.give("outputs", w.transpose(x, 0, 2, 1), "B", w.width, "frames")
 	w.Output("encoded_lengths", length, onnx.Int64, "B")
 }
 
@@ -100,7 +100,7 @@ func (w *writer) predictor() {
 	h := w.hidden
 	ids := w.Input("targets", onnx.Int32, "B", "U")
 	n := w.Input("target_length", onnx.Int32, "B")
-	s1, s2 := w.Input("states.1", onnx.Float, 2, "B", h), w.Input("onnx::Slice_3", onnx.Float, 2, "B", h)
+	s1, s2 := w.take("states.1", 2, "B", h), w.take("onnx::Slice_3", 2, "B", h)
 	x := w.transpose(w.op("Gather", w.uniform(1, w.vocab+1, h), ids), 1, 0, 2)
 	split := func(s string) (a, b string) {
 		a, b = s+"_0", s+"_1"
@@ -117,17 +117,17 @@ func (w *writer) predictor() {
 	}
 	y, a0, b0 := layer(x, h0, c0)
 	y, a1, b1 := layer(y, h1, c1)
-	w.Output("outputs", w.transpose(y, 1, 2, 0), onnx.Float, "B", h, "U")
+	w.give("outputs", w.transpose(y, 1, 2, 0), "B", h, "U")
 	w.Output("prednet_lengths", n, onnx.Int32, "B")
-	w.Output("states", w.Node("Concat", []string{a0, a1}, onnxtest.Int("axis", 0)), onnx.Float, 2, "B", h)
-	w.Output("162", w.Node("Concat", []string{b0, b1}, onnxtest.Int("axis", 0)), onnx.Float, 2, "B", h)
+	w.give("states", w.Node("Concat", []string{a0, a1}, onnxtest.Int("axis", 0)), 2, "B", h)
+	w.give("162", w.Node("Concat", []string{b0, b1}, onnxtest.Int("axis", 0)), 2, "B", h)
 }
 
 // joiner records the joint. Blank is so likely that about every second step writes a
 // token, and most steps move on by some frames, as in speech.
 func (w *writer) joiner() {
 	side := func(name string, width int) string {
-		x := w.transpose(w.Input(name, onnx.Float, "B", width, name+"_n"), 0, 2, 1)
+		x := w.transpose(w.take(name, "B", width, name+"_n"), 0, 2, 1)
 		return w.op("Add", w.linear(x, width, w.hidden), w.fill(0, w.hidden))
 	}
 	a := w.op("Unsqueeze", side("encoder_outputs", w.width), w.List(2))
@@ -139,5 +139,5 @@ func (w *writer) joiner() {
 		bias[w.vocab+1+d] = float32(2 * d)
 	}
 	y := w.op("Add", w.linear(w.op("Relu", w.op("Add", a, b)), w.hidden, n), w.Floats([]int{n}, bias...))
-	w.Output("outputs", y, onnx.Float, "B", "encoder_outputs_n", "decoder_outputs_n", n)
+	w.give("outputs", y, "B", "encoder_outputs_n", "decoder_outputs_n", n)
 }

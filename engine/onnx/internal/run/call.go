@@ -137,7 +137,7 @@ func (c *Call) Text(name, missing string) string {
 
 // DType returns the attribute dtype, missing where it is left out.
 func (c *Call) DType(missing onnx.DType) onnx.DType {
-	return onnx.DType(c.Int("dtype", int(missing)))
+	return c.Between(onnx.DType(c.Int("dtype", int(missing))))
 }
 
 // List returns integers that are an attribute or, in later opsets, input i; no

@@ -79,7 +79,7 @@ func (s *Session) constant(f *onnx.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mem.Keep(t)
+	s.mem.Keep(s.widen(t))
 	s.consts[f] = t
 	return t, nil
 }

@@ -44,6 +44,7 @@ type Session struct {
 	Opset  int64
 	random *rand.Rand
 	plain  bool
+	narrow bool // see Between
 
 	mu      sync.Mutex
 	mem     tensor.Memory
@@ -91,7 +92,9 @@ func New(m *onnx.Model, o Options, with Operators) (s *Session, err error) {
 	} else if v < 7 {
 		s.plain = true // what is fused is written as of opset 7
 	}
+	s.narrow = readsBits(m.Graph.Nodes)
 	for _, f := range m.Functions {
+		s.narrow = s.narrow || readsBits(f.Nodes)
 		s.funcs[f.Domain+":"+f.Name+":"+f.Overload] = f
 	}
 	missing := make(map[string]bool)
@@ -203,7 +206,7 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (ou
 		if err := accept(in.Name, &in.Type, t, sizes); err != nil {
 			return nil, err
 		}
-		sc.vals[in.Name] = s.mem.Taken(t)
+		sc.vals[in.Name] = s.widen(s.mem.Taken(t))
 	}
 	if known != len(inputs) {
 		for name := range inputs {
@@ -221,7 +224,7 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (ou
 		if t == nil {
 			return nil, fmt.Errorf("%w: no node makes output %q", onnx.ErrFormat, o.Name)
 		}
-		out[o.Name] = t.Leave()
+		out[o.Name] = narrowed(t.Leave(), &o.Type)
 	}
 	return out, nil
 }

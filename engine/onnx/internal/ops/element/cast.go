@@ -14,7 +14,9 @@ func cast(c *run.Call, to onnx.DType) *tensor.Tensor {
 	if to != onnx.String && to.Bits() == 0 {
 		tensor.Unsupported("cast to %v", to)
 	}
-	return tensor.Cast(x, to, tensor.CastOptions{Saturate: c.Int("saturate", 1) != 0, Mode: c.Text("round_mode", "up")})
+	out := tensor.Cast(x, to, tensor.CastOptions{Saturate: c.Int("saturate", 1) != 0, Mode: c.Text("round_mode", "up")})
+	out.Type = c.Between(to)
+	return out
 }
 
 // bitCast gives the same bits another type of as many.

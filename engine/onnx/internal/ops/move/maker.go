@@ -24,7 +24,7 @@ func constant(c *run.Call) []*tensor.Tensor {
 			if a.Sparse == nil {
 				tensor.Malformed("a constant without value")
 			}
-			return run.One(dense(a.Sparse))
+			return run.One(dense(c, a.Sparse))
 		case "value_float":
 			t := tensor.New(onnx.Float)
 			t.F[0] = a.F
@@ -52,8 +52,8 @@ func constant(c *run.Call) []*tensor.Tensor {
 }
 
 // dense writes a sparse tensor out. The reader has checked its indices.
-func dense(s *onnx.Sparse) *tensor.Tensor {
-	values, indices := tensor.Of(s.Values).Whole(), tensor.Of(s.Indices)
+func dense(c *run.Call, s *onnx.Sparse) *tensor.Tensor {
+	values, indices := c.Of(s.Values).Whole(), tensor.Of(s.Indices)
 	out := tensor.New(values.Type, s.Shape...)
 	step := tensor.Strides(s.Shape)
 	for i := range values.Len() {
@@ -73,7 +73,7 @@ func dense(s *onnx.Sparse) *tensor.Tensor {
 func constantOfShape(c *run.Call) []*tensor.Tensor {
 	fill := tensor.New(onnx.Float)
 	if a := c.Attr("value"); a != nil && a.T != nil {
-		fill = tensor.Of(a.T).Whole().Scalar()
+		fill = c.Of(a.T).Whole().Scalar()
 	}
 	shape := c.X(0).List()
 	return run.One(c.View(fill, 0, shape, make([]int, len(shape))))

@@ -126,7 +126,7 @@ func dequantizeLinear(c *run.Call) []*tensor.Tensor {
 	x, scale, zero := c.Packed(0), c.X(1), c.OptPacked(2)
 	typ := scale.Type
 	if t := c.Int("output_dtype", 0); t != 0 {
-		typ = onnx.DType(t)
+		typ = c.Between(onnx.DType(t))
 	}
 	if !tensor.IsFloat(typ) || scale.F == nil || x.I == nil && x.F == nil && x.Raw == nil || zero != nil && zero.Len() != scale.Len() {
 		tensor.Unsupported("dequantization of %v to %v", x.Type, typ)

@@ -29,7 +29,7 @@ func floatType(c *run.Call, name string) onnx.DType {
 	if t.Bits() == 0 || t == onnx.String || t == onnx.Bool {
 		tensor.Malformed("output of %v", t)
 	}
-	return t
+	return c.Between(t)
 }
 
 // melWeights returns triangles (bins, mels) evenly spaced in mel.

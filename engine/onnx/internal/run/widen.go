@@ -1,0 +1,67 @@
+package run
+
+import (
+	"quern/engine/onnx/internal/tensor"
+	"quern/formats/onnx"
+)
+
+// Floats of 16 bits are float32 between nodes. Results that the graph only hands from node to node
+// would be rounded there to be widened here, and fusions are of float32. They are rounded where a
+// model says so, by Cast, and where they leave it. A model that reads the bits of its numbers runs
+// as it is written.
+
+// Between returns the type that values of type t have between nodes.
+func (s *Session) Between(t onnx.DType) onnx.DType {
+	if !s.narrow && (t == onnx.Float16 || t == onnx.BFloat16) {
+		return onnx.Float
+	}
+	return t
+}
+
+// Between is that of the Session.
+func (c *Call) Between(t onnx.DType) onnx.DType { return c.s.Between(t) }
+
+// Of returns the tensor that an attribute is.
+func (c *Call) Of(f *onnx.Tensor) *tensor.Tensor { return c.s.widen(tensor.Of(f)) }
+
+// widen gives a tensor, and those of a sequence, the type it has between nodes.
+func (s *Session) widen(t *tensor.Tensor) *tensor.Tensor {
+	t.Type = s.Between(t.Type)
+	for _, e := range t.Seq {
+		s.widen(e)
+	}
+	return t
+}
+
+// narrowed returns an output as the model declares it.
+func narrowed(t *tensor.Tensor, want *onnx.Type) *tensor.Tensor {
+	if want == nil {
+		return t
+	}
+	switch {
+	case want.Kind == onnx.KindOptional:
+		return narrowed(t, want.Of)
+	case want.Kind == onnx.KindSequence:
+		for i, e := range t.Seq {
+			t.Seq[i] = narrowed(e, want.Of)
+		}
+	case t.Type == onnx.Float && (want.Elem == onnx.Float16 || want.Elem == onnx.BFloat16):
+		return tensor.Cast(t, want.Elem, tensor.CastOptions{})
+	}
+	return t
+}
+
+// readsBits reports whether nodes, or those of graphs below them, look at the bits of numbers.
+func readsBits(nodes []*onnx.Node) bool {
+	for _, n := range nodes {
+		if n.Op == "BitCast" {
+			return true
+		}
+		for _, a := range n.Attrs {
+			if a.G != nil && readsBits(a.G.Nodes) {
+				return true
+			}
+		}
+	}
+	return false
+}
