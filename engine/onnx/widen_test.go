@@ -2,6 +2,7 @@ package onnx_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -61,5 +62,64 @@ func TestWiden(t *testing.T) {
 	s := newSession(t, &onnx.Graph{Nodes: []*onnx.Node{node("Add", "x w", "y")}, Initializers: []*onnx.Tensor{constant}, Inputs: []onnx.Value{value("x", onnx.Float16, "n")}, Outputs: []onnx.Value{half}}, run.Options{})
 	if _, err := s.Run(context.Background(), map[string]*run.Tensor{"x": floats([]int{1}, 1)}); err == nil {
 		t.Error("an input of float32 is taken for one of float16")
+	}
+}
+
+// TestLargeHalves: large weights of 16 bits stay so until products lay them out, and give what the same
+// numbers as float32 do, whatever reads them.
+func TestLargeHalves(t *testing.T) {
+	const k, n = 264, 260
+	r := rand.New(rand.NewPCG(1, 2))
+	random := func(shape ...int) *run.Tensor {
+		x := run.NewFloats(shape, make([]float32, shape[0]*shape[1]))
+		for i := range x.F {
+			x.F[i] = float32(r.NormFloat64())
+		}
+		return x
+	}
+	w := convert(t, random(k, n), onnx.Float16)
+	b := convert(t, random(1, n), onnx.Float16)
+	x := convert(t, random(7, k), onnx.Float16)
+	perm := &onnx.Attr{Name: "perm", Type: onnx.AttrInts, Ints: []int64{1, 0}}
+	for name, nodes := range map[string][]*onnx.Node{
+		"a product":                {node("MatMul", "x w", "y")},
+		"a product with bias":      {node("MatMul", "x w", "a"), node("Reshape", "b s", "c"), node("Add", "a c", "y")},
+		"Gemm":                     {node("Gemm", "x w b", "y")},
+		"Gemm of a turned one":     {node("Transpose", "w", "v", perm), node("Gemm", "x v", "y", intAttr("transB", 1))},
+		"an activation behind":     {node("MatMul", "x w", "a"), node("Sigmoid", "a", "c"), node("Mul", "a c", "y")},
+		"two products":             {node("MatMul", "x w", "a"), node("MatMul", "x w", "c"), node("Add", "a c", "y")},
+		"a product and a sum":      {node("MatMul", "x w", "a"), node("ReduceSum", "w", "c"), node("Add", "a c", "y")},
+		"rows":                     {node("Gather", "w i", "y")},
+		"a product of rows":        {node("Gather", "w i", "a"), node("Transpose", "a", "c", perm), node("MatMul", "w c", "y")},
+		"a sum":                    {node("Slice", "w i j", "a"), node("Add", "a w", "y")},
+		"itself":                   {node("Identity", "w", "y")},
+		"a graph below":            {node("Size", "x", "c"), node("Cast", "c", "d", intAttr("to", int64(onnx.Bool))), node("If", "d", "y", graphAttr("then_branch", &onnx.Graph{Nodes: []*onnx.Node{node("MatMul", "x w", "z")}, Outputs: anything("z")}), graphAttr("else_branch", &onnx.Graph{Nodes: []*onnx.Node{node("Add", "w w", "z")}, Outputs: anything("z")}))},
+		"as its scale and product": {node("Mul", "w b", "a"), node("MatMul", "x a", "y")},
+	} {
+		for _, plain := range []bool{false, true} {
+			results := map[onnx.DType][]float64{}
+			for _, typ := range []onnx.DType{onnx.Float, onnx.Float16} {
+				s := newSession(t, &onnx.Graph{
+					Nodes: nodes,
+					Initializers: []*onnx.Tensor{convert(t, w, typ).ToFile("w"), convert(t, b, typ).ToFile("b"),
+						run.NewInts([]int{1}, []int64{-1}).ToFile("s"), run.NewInts([]int{1}, []int64{0}).ToFile("i"), run.NewInts([]int{1}, []int64{1 << 40}).ToFile("j")},
+					Inputs: []onnx.Value{value("x", typ, "m", k)}, Outputs: anything("y"),
+				}, run.Options{NoFusion: plain})
+				for range 2 {
+					out, err := s.Run(context.Background(), map[string]*run.Tensor{"x": convert(t, x, typ)})
+					if err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					got := doubles(t, out["y"])
+					if was, ok := results[typ]; ok && !slices.Equal(was, got) {
+						t.Errorf("%s, %v: another result the second time", name, typ)
+					}
+					results[typ] = got
+				}
+			}
+			if a, b := results[onnx.Float], results[onnx.Float16]; len(a) == 0 || !slices.Equal(a, b) {
+				t.Errorf("%s (as written: %v): other numbers than of float32", name, plain)
+			}
+		}
 	}
 }

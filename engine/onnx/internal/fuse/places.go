@@ -25,7 +25,11 @@ func (g *group) excerpt(n *onnx.Node) bool {
 	if rows := g.constant(s.Inputs[0]); rows == nil || rows.Type != onnx.Float || len(rows.Shape) < 2 || rows.Len() == 0 {
 		return false
 	}
-	return g.replace("excerpt", append(slices.Clone(n.Inputs[1:]), s.Inputs[:4]...), n.Outputs, excerptStep)
+	if !g.replace("excerpt", append(slices.Clone(n.Inputs[1:]), s.Inputs[:4]...), n.Outputs, excerptStep) {
+		return false
+	}
+	g.s.TakesHalves(g.put[n], 0)
+	return true
 }
 
 // gapless reports whether a Slice leaves nothing out between its ends.
@@ -52,7 +56,7 @@ type excerptOf struct{ x, w *tensor.Tensor }
 // excerptStep computes the rows that no run before has asked for, and keeps as many as weigh
 // what W does: those about the middle of the first ones.
 func excerptStep(c *run.Call) []*tensor.Tensor {
-	w, x := c.X(0), c.X(1)
+	w, x := c.Halves(0), c.X(1)
 	from, to, ok := sliced(c.List("", 2), c.List("", 3), c.List("", 4), x.Shape)
 	rank := len(x.Shape)
 	k, n := w.Shape[0], w.Shape[1]

@@ -49,6 +49,7 @@ func (g *group) layer(inputs []string, l *layer) bool {
 	})
 	if ok {
 		g.layers[g.put[last]] = l
+		g.s.TakesHalves(g.put[last], 1)
 	}
 	return ok
 }

@@ -46,6 +46,7 @@ func (s *Session) graph(g *onnx.Graph) error {
 	}
 	s.fold(b, tensor.MaxElems)
 	b.prune()
+	s.widenRead(b)
 	b.plan(s)
 	return nil
 }
@@ -75,11 +76,15 @@ func (s *Session) constant(f *onnx.Tensor) (*tensor.Tensor, error) {
 	if t := s.consts[f]; t != nil {
 		return t, nil
 	}
-	t, err := tensor.FromFile(f)
+	read := tensor.FromFile
+	if s.Between(f.Type) != f.Type {
+		read = tensor.Halves
+	}
+	t, err := read(f)
 	if err != nil {
 		return nil, err
 	}
-	s.mem.Keep(s.widen(t))
+	s.mem.Keep(t)
 	s.consts[f] = t
 	return t, nil
 }

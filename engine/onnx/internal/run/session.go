@@ -44,7 +44,8 @@ type Session struct {
 	Opset  int64
 	random *rand.Rand
 	plain  bool
-	narrow bool // see Between
+	narrow bool           // see Between
+	halves map[string]int // see TakesHalves
 
 	mu      sync.Mutex
 	mem     tensor.Memory
@@ -74,7 +75,7 @@ func New(m *onnx.Model, o Options, with Operators) (s *Session, err error) {
 	defer tensor.Rescue(&err)
 	s = &Session{
 		model: m, pool: o.Pool, yield: o.Yield, with: with, funcs: make(map[string]*onnx.Function),
-		bodies: make(map[any]*Body), consts: make(map[*onnx.Tensor]*tensor.Tensor), kept: make(map[reflect.Type]any),
+		bodies: make(map[any]*Body), consts: make(map[*onnx.Tensor]*tensor.Tensor), kept: make(map[reflect.Type]any), halves: make(map[string]int),
 		Opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion,
 	}
 	s.mem.Limit = cmp.Or(max(o.Limit, 0), defaultLimit)

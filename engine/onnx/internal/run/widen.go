@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 )
@@ -31,6 +33,44 @@ func (s *Session) widen(t *tensor.Tensor) *tensor.Tensor {
 		s.widen(e)
 	}
 	return t
+}
+
+// halves are the operators that take a constant of 16 bits as its file has it, and which input that
+// is: products, which lay it out once.
+var halves = map[string]int{"MatMul": 1, "Gemm": 1}
+
+// TakesHalves says so of input i of a node of Define.
+func (s *Session) TakesHalves(n *onnx.Node, i int) { s.halves[OpName(n)] = i }
+
+// widenRead widens constants that others than those read.
+func (s *Session) widenRead(b *Body) {
+	read := make(map[string]int) // by others
+	for _, n := range b.Nodes {
+		Reads(n, func(name string) { read[name]++ })
+		at, ok := halves[OpName(n)]
+		if !ok {
+			at, ok = s.halves[OpName(n)]
+		}
+		if ok && at < len(n.Inputs) {
+			read[n.Inputs[at]]--
+		}
+	}
+	for _, name := range slices.Concat(b.Inputs, b.Outputs) {
+		read[name]++
+	}
+	for name, t := range b.Consts {
+		if t.AreHalves() && read[name] > 0 {
+			t.Widen()
+		}
+	}
+}
+
+// Halves returns input i, whose numbers may have to be widened.
+func (c *Call) Halves(i int) *tensor.Tensor {
+	if i < len(c.In) && c.In[i] != nil && c.In[i].AreHalves() {
+		return c.In[i]
+	}
+	return c.X(i)
 }
 
 // narrowed returns an output as the model declares it.

@@ -121,8 +121,11 @@ func (t *Tensor) small(i int) int64 {
 // keepWhole is the size up to which a constant keeps both forms.
 const keepWhole = 1 << 16
 
-// Whole returns t with I set where it only has Raw.
+// Whole returns t with I set where it only has Raw, with F where it has halves.
 func (t *Tensor) Whole() *Tensor {
+	if t.AreHalves() {
+		t.Widen()
+	}
 	if t.Raw == nil || t.I != nil {
 		return t
 	}

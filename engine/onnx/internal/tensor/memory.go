@@ -294,8 +294,11 @@ func (t *Tensor) span() (from, size uintptr) {
 
 // Memory is the bytes of t's elements, nil where they are no floats or bytes.
 func (t *Tensor) Memory() []byte {
-	if t.F != nil {
+	switch {
+	case t.F != nil:
 		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(t.F))), 4*len(t.F))
+	case t.halves != nil:
+		return t.halves
 	}
 	return t.Raw
 }

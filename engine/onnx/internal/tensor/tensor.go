@@ -31,6 +31,9 @@ type Tensor struct {
 	Raw   []byte
 	Seq   []*Tensor
 
+	halves   []byte     // see Halves; nil where F is set
+	halvesOf onnx.DType // their type
+
 	constant bool // of the model: the same in every run
 	given    bool // by the caller of Run
 	mem      *Memory
@@ -145,7 +148,7 @@ func Ints(v ...int) *Tensor {
 
 // Len is the number of elements.
 func (t *Tensor) Len() int {
-	if t.Raw != nil && t.I == nil {
+	if t.Raw != nil && t.I == nil || t.AreHalves() {
 		return Count(t.Shape)
 	}
 	return len(t.F) + len(t.D) + len(t.I) + len(t.S)
@@ -178,6 +181,9 @@ func (t *Tensor) At(i int) float64 {
 		return float64(t.I[i])
 	case t.Raw != nil:
 		return float64(t.small(i))
+	case t.halves != nil:
+		t.Widen()
+		return float64(t.F[i])
 	}
 	Malformed("a number is wanted, not %v", t.Type)
 	return 0
@@ -284,7 +290,7 @@ func (t *Tensor) Valid() bool {
 	n, held := Count(t.Shape), 0
 	switch {
 	case IsFloat(t.Type):
-		held = len(t.F)
+		held = len(t.F) + len(t.halves)/2
 	case t.Type == onnx.Double:
 		held = len(t.D)
 	case t.Type == onnx.String:

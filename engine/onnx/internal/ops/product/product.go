@@ -34,7 +34,7 @@ func Packed(c *run.Call, b *tensor.Tensor, rows bool) *gemm.Panels {
 			n, k = k, n
 		}
 		p := gemm.NewPanels(n, k)
-		pack(p, b.F, rows)
+		pack(p, b.Floats(), rows)
 		if tensor.Constant(b) {
 			p.Move(func(n int) []float32 { return run.Lasting[float32](c, n) })
 			c.Forget(b)
@@ -177,6 +177,7 @@ func multiply(c *run.Call, dst []float32, a, b *tensor.Tensor, s *Stacked, trans
 		}
 		return
 	}
+	b = b.Whole()
 	each := gemm.PanelFloats(n, k)
 	scratch := c.Blank(onnx.Float, c.Pool().Workers(), each).F
 	c.SpreadOut(s.CountBatch, func(worker, i int) {
@@ -201,7 +202,7 @@ func SlowProduct[T float64 | int64](dst, x, w []T, m, k, n int) {
 
 // GemmOp is alpha·A·B + beta·C.
 func GemmOp(c *run.Call) []*tensor.Tensor {
-	a, b, add := c.X(0), c.X(1), c.Opt(2)
+	a, b, add := c.X(0), c.Halves(1), c.Opt(2)
 	if len(a.Shape) != 2 || len(b.Shape) != 2 {
 		tensor.Malformed("product of shapes %d and %d", a.Shape, b.Shape)
 	}
