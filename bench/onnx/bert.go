@@ -3,9 +3,11 @@ package main
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
+	number "quern/kernels/quant"
 )
 
 // A shape is the size of an encoder.
@@ -21,11 +23,19 @@ var shapes = []shape{
 
 const bertVocab, bertPlaces = 2000, 512
 
+// numbers are what models are made of: float32, float16 (but for what comes in and goes out),
+// products of bytes as onnxruntime.quantization.quantize_dynamic makes them, and products of four
+// bits (MatMulNBits, blocks of 32, activations that may be of bytes) with everything else of
+// float32 or float16: those that transformers.js asks for.
+var numbers = []string{"f32", "f16", "int8", "q4", "q4f16"}
+
 // bert returns a model of random weights, node for node what PyTorch's exporter
-// makes of Hugging Face's BertModel in opset 14; with int8 the products with
-// weights are what onnxruntime.quantization.quantize_dynamic makes of them.
-func bert(s shape, int8s bool, seed uint64) []byte {
-	b := &bertBuilder{Builder: onnxtest.New(14), r: rand.New(rand.NewPCG(seed, 0)), shape: s, int8s: int8s, quantized: make(map[string][3]string)}
+// makes of Hugging Face's BertModel in opset 14, of one of numbers.
+func bert(s shape, of string, seed uint64) []byte {
+	b := &bertBuilder{Builder: onnxtest.New(14), r: rand.New(rand.NewPCG(seed, 0)), shape: s, of: of, float: onnx.Float, quantized: make(map[string][3]string)}
+	if strings.HasSuffix(of, "f16") {
+		b.float = onnx.Float16
+	}
 	ids := b.Input("input_ids", onnx.Int64, "batch", "sequence")
 	hide := b.Input("attention_mask", onnx.Int64, "batch", "sequence")
 	kinds := b.Input("token_type_ids", onnx.Int64, "batch", "sequence")
@@ -41,12 +51,19 @@ func bert(s shape, int8s bool, seed uint64) []byte {
 	x = b.norm(x)
 
 	m := b.Node("Unsqueeze", []string{b.Node("Unsqueeze", []string{hide, b.List(1)}), b.List(2)})
-	m = b.Node("Sub", []string{b.Floats(nil, 1), b.Node("Cast", []string{m}, onnxtest.Int("to", int64(onnx.Float)))})
-	b.mask = b.Node("Mul", []string{m, b.Floats(nil, -math.MaxFloat32)})
+	m = b.Node("Sub", []string{b.Floats(nil, 1), b.cast(m, b.float)})
+	lowest := float32(-math.MaxFloat32)
+	if b.float == onnx.Float16 {
+		lowest = -65504
+	}
+	b.mask = b.Node("Mul", []string{m, b.Floats(nil, lowest)})
 	for range s.layers {
 		x = b.norm(b.Node("Add", []string{b.attention(x), x}))
 		y := b.gelu(b.linear(x, s.hidden, s.ffn))
 		x = b.norm(b.Node("Add", []string{b.linear(y, s.ffn, s.hidden), x}))
+	}
+	if b.float != onnx.Float {
+		x = b.cast(x, onnx.Float)
 	}
 	b.Output("last_hidden_state", x, onnx.Float, "batch", "sequence", s.hidden)
 	return b.Bytes()
@@ -56,9 +73,24 @@ type bertBuilder struct {
 	*onnxtest.Builder
 	r         *rand.Rand
 	shape     shape
-	int8s     bool
+	of        string     // one of numbers
+	float     onnx.DType // of everything but products
 	mask      string
 	quantized map[string][3]string // by value: as uint8, scale, zero point
+}
+
+// Floats is a constant.
+func (b *bertBuilder) Floats(shape []int, v ...float32) string {
+	t := onnxtest.FloatTensor(shape, v...)
+	if b.float == onnx.Float16 {
+		t.Type, t.Data = onnx.Float16, make([]byte, 2*len(v))
+		number.F16.Layout().Encode(t.Data, v)
+	}
+	return b.Weight(t)
+}
+
+func (b *bertBuilder) cast(x string, to onnx.DType) string {
+	return b.Node("Cast", []string{x}, onnxtest.Int("to", int64(to)))
 }
 
 func (b *bertBuilder) normal(shape ...int) string {
@@ -75,8 +107,11 @@ func (b *bertBuilder) normal(shape ...int) string {
 
 // linear is x·W + bias.
 func (b *bertBuilder) linear(x string, in, out int) string {
-	if !b.int8s {
+	switch b.of {
+	case "f32", "f16":
 		return b.Node("Add", []string{b.normal(out), b.Node("MatMul", []string{x, b.normal(in, out)})})
+	case "q4", "q4f16":
+		return b.Node("Add", []string{b.normal(out), b.bits(x, in, out)})
 	}
 	q, ok := b.quantized[x]
 	if !ok {
@@ -90,9 +125,23 @@ func (b *bertBuilder) linear(x string, in, out int) string {
 	}
 	zero := &onnx.Tensor{Type: onnx.Int8, Data: []byte{0}}
 	y := b.Node("MatMulInteger", []string{q[0], b.Weight(w), q[2], b.Weight(zero)})
-	y = b.Node("Cast", []string{y}, onnxtest.Int("to", int64(onnx.Float)))
-	y = b.Node("Mul", []string{y, b.Node("Mul", []string{q[1], b.Floats([]int{1}, 0.04/32)})})
+	y = b.Node("Mul", []string{b.cast(y, onnx.Float), b.Node("Mul", []string{q[1], b.Floats([]int{1}, 0.04/32)})})
 	return b.Node("Add", []string{b.normal(out), y})
+}
+
+// bits is a product with weights of four bits.
+func (b *bertBuilder) bits(x string, in, out int) string {
+	const block = 32
+	w := &onnx.Tensor{Type: onnx.Uint8, Shape: []int{out, in / block, block / 2}, Data: make([]byte, in*out/2)}
+	for i := range w.Data {
+		w.Data[i] = byte(b.r.IntN(256))
+	}
+	scales := make([]float32, out*in/block)
+	for i := range scales {
+		scales[i] = 0.04 / 4.6 * (0.5 + b.r.Float32())
+	}
+	return b.Node("com.microsoft.MatMulNBits", []string{x, b.Weight(w), b.Floats([]int{len(scales)}, scales...)},
+		onnxtest.Int("K", int64(in)), onnxtest.Int("N", int64(out)), onnxtest.Int("bits", 4), onnxtest.Int("block_size", block), onnxtest.Int("accuracy_level", 4))
 }
 
 func (b *bertBuilder) attention(x string) string {

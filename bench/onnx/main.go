@@ -4,7 +4,7 @@
 //
 //	(cd bench/onnx && npm install --ignore-scripts)
 //	go run ./bench/onnx -check bench/onnx   # 20 random graphs of every family
-//	go run ./bench/onnx -speed bench/onnx   # BERT-base and MiniLM, f32 and int8
+//	go run ./bench/onnx -speed bench/onnx   # BERT-base and MiniLM, f32 to 4 bits
 //	go run ./bench/onnx -reranker FOLDER    # write a small reranker that knows words
 package main
 

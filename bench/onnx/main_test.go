@@ -48,8 +48,8 @@ func TestGraphs(t *testing.T) {
 func TestBERT(t *testing.T) {
 	pool := threads.NewPool(2)
 	defer pool.Close()
-	for _, int8s := range []bool{false, true} {
-		m, err := onnx.Parse(bert(shape{"tiny", 2, 32, 4, 64}, int8s, 1), nil)
+	for _, of := range numbers {
+		m, err := onnx.Parse(bert(shape{"tiny", 2, 32, 4, 64}, of, 1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,11 +67,11 @@ func TestBERT(t *testing.T) {
 		}
 		// A value that is quantised to its neighbour moves what follows.
 		limit := 1e-4
-		if int8s {
+		if of == "int8" {
 			limit = 0.1
 		}
 		if d := stat.Furthest(out[0].F, out[1].F); !(d <= limit) {
-			t.Errorf("int8 %v: the furthest results are %g apart", int8s, d)
+			t.Errorf("%s: the furthest results are %g apart", of, d)
 		}
 	}
 }

@@ -35,15 +35,12 @@ func speed(p *node, o speedOptions) (err error) {
 	fmt.Println("| model | batch | quern | onnxruntime | ratio | CPU quern | CPU onnxruntime | ratio | difference |")
 	fmt.Println("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
 	for _, s := range shapes {
-		for _, int8s := range []bool{false, true} {
-			name := s.name + " f32"
-			if int8s {
-				name = s.name + " int8"
-			}
+		for _, of := range numbers {
+			name := s.name + " " + of
 			if !o.only.MatchString(name) {
 				continue
 			}
-			data := bert(s, int8s, 1)
+			data := bert(s, of, 1)
 			path := filepath.Join(dir, "model.onnx")
 			must.Do(os.WriteFile(path, data, 0o600))
 			session := must.Get(run.New(must.Get(onnx.Parse(data, nil)), run.Options{Pool: pool}))

@@ -33,16 +33,17 @@ func roundRow(x []float32, block int) []float64 {
 }
 
 // TestNBitsAccuracy holds products of accuracy_level 4 against exact ones and
-// against ONNX Runtime's arithmetic: the same where blocks have 32 weights and no
-// zero points, and nearer to exact elsewhere.
+// against ONNX Runtime's arithmetic: the same where blocks have 32 weights, no
+// zero points and scales of 16 bits, and no farther from exact elsewhere.
 func TestNBitsAccuracy(t *testing.T) {
-	const n, k, rows = 12, 512, 48
+	const n, k, rows = 20, 512, 48
 	pool := threads.NewPool(2)
 	defer pool.Close()
 	for _, bits := range []int{4, 8} {
 		for _, block := range []int{16, 32, 64, 128} {
-			for _, zeros := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%d bits, blocks of %d, zero points %v", bits, block, zeros), func(t *testing.T) {
+			for i := range 4 {
+				zeros, odd := i&1 != 0, i&2 != 0
+				t.Run(fmt.Sprintf("%d bits, blocks of %d, zero points %v, scales of 32 bits %v", bits, block, zeros, odd), func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(bits), uint64(block)))
 					count := k / block
 					data := make([]byte, n*count*block*bits/8)
@@ -52,6 +53,9 @@ func TestNBitsAccuracy(t *testing.T) {
 					scale := make([]float32, n*count)
 					for i := range scale {
 						scale[i] = float32(1+rng.IntN(16)) / 1024 // float16's, too
+						if odd {
+							scale[i] *= 0.9 + 0.2*rng.Float32()
+						}
 					}
 					zero := make([]byte, n*count*bits/8)
 					for i := range zero {
@@ -113,17 +117,17 @@ func TestNBitsAccuracy(t *testing.T) {
 					}
 					ours, theirs, between = math.Sqrt(ours/size), math.Sqrt(theirs/size), math.Sqrt(between/size)
 					switch {
-					case block == 32 && !zeros:
+					case block == 32 && !zeros && !odd:
 						if between > 1e-6 {
 							t.Errorf("%.2g from ONNX Runtime's arithmetic, want the same", between)
 						}
-					case block == 16 || zeros: // float32, since no type holds them
+					case block == 16 || zeros && bits == 8: // float32, since no type holds them
 						if ours > 2e-6 || theirs < 1e-3 {
 							t.Errorf("%.2g from exact, ONNX Runtime %.2g; want float32's", ours, theirs)
 						}
-					default: // activations in blocks of 32
-						if ours >= theirs {
-							t.Errorf("%.2g from exact, ONNX Runtime %.2g; want no more", ours, theirs)
+					default: // activations in blocks of 32, scales of 16 bits
+						if ours > 1.02*theirs {
+							t.Errorf("%.3g from exact, ONNX Runtime %.3g; want no more", ours, theirs)
 						}
 					}
 				})

@@ -23,7 +23,7 @@ func (o *outside) free() {
 
 // Lasting returns zeroed memory for n numbers, that lives as long as the Session: for what
 // is prepared of constants.
-func Lasting[T int8 | float32](c *Call, n int) []T {
+func Lasting[T byte | int8 | float32](c *Call, n int) []T {
 	var one T
 	size := n * int(unsafe.Sizeof(one))
 	if size < leastOutside {

@@ -7,6 +7,7 @@ import (
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
+	"quern/kernels/dot"
 	"quern/kernels/gemm"
 	"quern/kernels/matmul"
 	"quern/kernels/quant"
@@ -23,16 +24,17 @@ type blockKey struct {
 // products: float32 panels or, where activations may be quantised and a
 // type of package quant holds the same numbers, one of those.
 type blockWeight struct {
-	panels *gemm.Panels
-	typ    quant.Type
-	data   []byte
+	panels      *gemm.Panels
+	typ         quant.Type
+	data        []byte
+	interleaved []byte // its first rows, as matmul has them faster
 }
 
 // matMulBits multiplies with a matrix of n rows whose k values lie in blocks of a few
 // bits, the first lowest, each block with a scale and a zero point. With an
 // accuracy_level of 4 activations may be int8, which they are here in blocks of 32
 // where quantised finds a type. ONNX Runtime takes blocks as long as the weights':
-// the same for 32, coarser for more; at 16 and with zero points it rounds by half a
+// the same for 32, coarser for more; at 16, and of 8 bits with zero points, it rounds by half a
 // percent where this does not.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.MatMulNBits.
@@ -56,8 +58,11 @@ func matMulBits(c *run.Call) []*tensor.Tensor {
 	key := blockKey{w, scale, zero, n, k, bits, block, coarse}
 	p := run.Prepared(c, key, tensor.Constant(w, scale, zero), func() *blockWeight {
 		b := newBlocks(w, scale, zero, bits, block, n, k)
-		if p := b.quantised(); p != nil && coarse {
-			return p
+		if coarse {
+			if p := b.quantised(); p != nil {
+				p.interleave(c, n, k)
+				return p
+			}
 		}
 		return b.floats(c)
 	})
@@ -68,6 +73,9 @@ func matMulBits(c *run.Call) []*tensor.Tensor {
 		return run.One(tensor.Rounded(out))
 	}
 	m := matmul.NewMatMul(p.typ, p.data, n, k, add)
+	if p.interleaved != nil {
+		m.UseInterleaved(p.interleaved)
+	}
 	stride := quant.ActBytes(m.With(), k)
 	acts := c.BlankRaw(onnx.Uint8, rows, stride).Raw
 	c.ByRows(rows, k, func(from, to int) {
@@ -142,28 +150,45 @@ func (b *blocks) floats(c *run.Call) *blockWeight {
 	return &blockWeight{panels: p}
 }
 
-// quantised returns the weights as Q4_0 or Q8_0, which have blocks of 32, scales
-// of 16 bits and zero points in the middle, or nil where that would round them.
+// quantised returns the weights as Q4_0, Q4_1 where zero points are not in the middle, or Q8_0,
+// which have blocks of 32 and scales of 16 bits, or nil where there is none such. Scales
+// are rounded by 2⁻¹¹ at most, where int8 activations are by half a percent.
 func (b *blocks) quantised() *blockWeight {
 	const size = 32
-	p := &blockWeight{typ: quant.Q4_0}
-	if b.bits == 8 {
-		p.typ = quant.Q8_0
-	}
 	if b.bits == 2 || b.block%size != 0 || b.k%b.block != 0 {
 		return nil
 	}
+	p := &blockWeight{typ: quant.Q4_0}
 	middle := float32(int(1) << (b.bits - 1))
-	p.data = make([]byte, 0, b.n*b.k/size*(2+size*b.bits/8))
+	if b.bits == 8 {
+		p.typ = quant.Q8_0
+	}
+	if b.zeros != nil || b.zeroBits != nil {
+		for r := range b.n {
+			for j := range b.count {
+				if _, _, zero := b.of(r, j); zero != middle {
+					p.typ = quant.Q4_1
+				}
+			}
+		}
+	}
+	if p.typ == quant.Q4_1 && b.bits == 8 {
+		return nil
+	}
+	row, _ := p.typ.Size(b.k)
+	p.data = make([]byte, 0, b.n*row)
 	for r := range b.n {
 		for j := range b.count {
 			from, scale, zero := b.of(r, j)
-			h := quant.F32ToF16(scale)
-			if zero != middle || quant.F16ToF32(h) != scale {
+			h, lowest := quant.F32ToF16(scale), quant.F32ToF16(-zero*scale)
+			if !near(h, scale) || p.typ == quant.Q4_1 && !near(lowest, -zero*scale) {
 				return nil
 			}
 			for i := 0; i < b.block; i += size {
 				p.data = binary.LittleEndian.AppendUint16(p.data, h)
+				if p.typ == quant.Q4_1 {
+					p.data = binary.LittleEndian.AppendUint16(p.data, lowest)
+				}
 				for l := range size * b.bits / 8 {
 					if b.bits == 8 {
 						p.data = append(p.data, b.data[from+i+l]^0x80)
@@ -175,6 +200,22 @@ func (b *blocks) quantised() *blockWeight {
 		}
 	}
 	return p
+}
+
+// near reports whether h is v but for its last bits.
+func near(h uint16, v float32) bool {
+	d := quant.F16ToF32(h) - v
+	return max(d, -d) <= max(v, -v)/2048
+}
+
+// interleave lays the rows out once more where they are multiplied faster so.
+func (p *blockWeight) interleave(c *run.Call, n, k int) {
+	rows := matmul.Interleaves(p.typ, n, k)
+	if rows == 0 {
+		return
+	}
+	p.interleaved = run.Lasting[byte](c, len(p.data)/n*rows)
+	dot.Interleave(p.typ, p.interleaved, p.data, rows, k)
 }
 
 // gatherBlocks returns rows of a table whose values lie in blocks of a few bits
