@@ -59,9 +59,24 @@ func TestWiden(t *testing.T) {
 			}
 		}
 	}
-	s := newSession(t, &onnx.Graph{Nodes: []*onnx.Node{node("Add", "x w", "y")}, Initializers: []*onnx.Tensor{constant}, Inputs: []onnx.Value{value("x", onnx.Float16, "n")}, Outputs: []onnx.Value{half}}, run.Options{})
-	if _, err := s.Run(context.Background(), map[string]*run.Tensor{"x": floats([]int{1}, 1)}); err == nil {
-		t.Error("an input of float32 is taken for one of float16")
+	for _, wide := range []bool{false, true} {
+		s := newSession(t, &onnx.Graph{
+			Nodes: []*onnx.Node{node("Add", "x w", "y")}, Initializers: []*onnx.Tensor{constant}, Inputs: []onnx.Value{value("x", onnx.Float16, "n")}, Outputs: []onnx.Value{half},
+		}, run.Options{Wide: wide})
+		out, err := s.Run(context.Background(), map[string]*run.Tensor{"x": floats([]int{1}, 1)})
+		if !wide {
+			if err == nil {
+				t.Error("an input of float32 is taken for one of float16")
+			}
+			continue
+		}
+		if err != nil || out["y"].Type != onnx.Float || out["y"].F[0] != small {
+			t.Errorf("wide: %v, %v", out["y"], err)
+			continue
+		}
+		if again, err := s.Run(context.Background(), map[string]*run.Tensor{"x": out["y"]}); err != nil || again["y"].F[0] != 1+2.0/4096 {
+			t.Errorf("wide, from what came out: %v, %v", again["y"], err)
+		}
 	}
 }
 

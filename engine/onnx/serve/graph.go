@@ -45,7 +45,7 @@ func (h Host) Graph(ctx context.Context, m *fonnx.Model) (*Graph, error) {
 	var err error
 	if turn := h.Processor.Do(ctx, func(pool *threads.Pool, yield func()) {
 		g.yield = yield
-		g.of, err = onnx.New(m, onnx.Options{Pool: pool, Limit: h.Limit, Yield: func() { g.yield() }})
+		g.of, err = onnx.New(m, onnx.Options{Pool: pool, Limit: h.Limit, Yield: func() { g.yield() }, Wide: true})
 	}); turn != nil {
 		return nil, turn
 	}

@@ -15,24 +15,24 @@ type size struct {
 
 // accept checks an input. ONNX Runtime 1.30 lets a name stand for two sizes, but
 // operators then see what the model excludes.
-func accept(name string, want *onnx.Type, t *tensor.Tensor, sizes map[string]size) error {
+func (s *Session) accept(name string, want *onnx.Type, t *tensor.Tensor, sizes map[string]size) error {
 	switch {
 	case t == nil:
 		return fmt.Errorf("input %q has no value", name)
 	case want.Kind == onnx.KindOptional && t.None():
 		return nil
 	case want.Kind == onnx.KindOptional && want.Of != nil:
-		return accept(name, want.Of, t, sizes)
+		return s.accept(name, want.Of, t, sizes)
 	case want.Kind == onnx.KindSequence && t.Seq != nil && want.Of != nil:
 		for _, e := range t.Seq {
-			if err := accept(name, want.Of, e, make(map[string]size)); err != nil {
+			if err := s.accept(name, want.Of, e, make(map[string]size)); err != nil {
 				return err
 			}
 		}
 		return nil
 	case want.Kind != onnx.KindTensor && want.Kind != onnx.KindSequence:
 		return fmt.Errorf("%w: input %q is no tensor", onnx.ErrUnsupported, name)
-	case want.Kind != onnx.KindTensor || t.Type != want.Elem:
+	case want.Kind != onnx.KindTensor || t.Type != want.Elem && !(s.wide && t.Type == s.Between(want.Elem)):
 		return fmt.Errorf("input %q is %v, want %v", name, t.Type, want.Elem)
 	case !t.Valid():
 		return fmt.Errorf("input %q of %v and shape %d has %d elements", name, t.Type, t.Shape, t.Len())

@@ -27,6 +27,9 @@ type Options struct {
 	// those of the operator that runs; zero means 8 GiB.
 	Limit int64
 	Seed  uint64 // of random operators that name none
+	// Wide leaves outputs of 16-bit floats float32, and takes float32 for such inputs: for callers
+	// that compute in it, and whose outputs are inputs of the next Run.
+	Wide bool
 	// NoFusion runs every node as it is written, for comparison.
 	NoFusion bool
 }
@@ -44,6 +47,7 @@ type Session struct {
 	Opset  int64
 	random *rand.Rand
 	plain  bool
+	wide   bool           // of Options
 	narrow bool           // see Between
 	halves map[string]int // see TakesHalves
 
@@ -76,7 +80,7 @@ func New(m *onnx.Model, o Options, with Operators) (s *Session, err error) {
 	s = &Session{
 		model: m, pool: o.Pool, yield: o.Yield, with: with, funcs: make(map[string]*onnx.Function),
 		bodies: make(map[any]*Body), consts: make(map[*onnx.Tensor]*tensor.Tensor), kept: make(map[reflect.Type]any), halves: make(map[string]int),
-		Opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion,
+		Opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion, wide: o.Wide,
 	}
 	s.mem.Limit = cmp.Or(max(o.Limit, 0), defaultLimit)
 	if s.yield == nil {
@@ -204,7 +208,7 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (ou
 			continue
 		}
 		known++
-		if err := accept(in.Name, &in.Type, t, sizes); err != nil {
+		if err := s.accept(in.Name, &in.Type, t, sizes); err != nil {
 			return nil, err
 		}
 		sc.vals[in.Name] = s.widen(s.mem.Taken(t))
@@ -225,7 +229,10 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (ou
 		if t == nil {
 			return nil, fmt.Errorf("%w: no node makes output %q", onnx.ErrFormat, o.Name)
 		}
-		out[o.Name] = narrowed(t.Leave(), &o.Type)
+		if t = t.Leave(); !s.wide {
+			t = narrowed(t, &o.Type)
+		}
+		out[o.Name] = t
 	}
 	return out, nil
 }
