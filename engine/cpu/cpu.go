@@ -88,6 +88,7 @@ func (b *Backend) Compile(ctx context.Context, p *graph.Program, w graph.Watch) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	p = p.InPlace(inPlace)
 	e := &exec{b: b, p: p, results: make([][]float32, len(p.Results)), vectors: make(map[*weights.Tensor][]float32), encodes: p.Encodes(), limits: p.Limits()}
 	e.taken.F = func(_, want int) {
 		logits, w := e.floats(p.Results[0]), e.width(p.Results[0])

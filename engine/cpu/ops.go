@@ -20,25 +20,25 @@ import (
 var ops = index(
 	on((*exec).embed),
 	on((*exec).take),
-	on((*exec).rmsNorm),
-	on((*exec).layerNorm),
+	over((*exec).rmsNorm),
+	over((*exec).layerNorm),
 	on((*exec).linear),
 	on((*exec).adaptedEmbed),
 	on((*exec).adaptedLinear),
-	on((*exec).bias),
-	on((*exec).add),
-	on((*exec).scale),
-	on((*exec).softCap),
-	on((*exec).clamp),
-	on((*exec).xielu),
+	over((*exec).bias),
+	over((*exec).add),
+	over((*exec).scale),
+	over((*exec).softCap),
+	over((*exec).clamp),
+	over((*exec).xielu),
 	on((*exec).blend),
 	on((*exec).matchRMS),
 	on((*exec).sparsify),
 	on((*exec).times),
-	on((*exec).activate),
-	on((*exec).gate),
-	on((*exec).weigh),
-	on((*exec).rope),
+	over((*exec).activate),
+	over((*exec).gate),
+	over((*exec).weigh),
+	over((*exec).rope),
 	on((*exec).temper),
 	on((*exec).shortConv),
 	on((*exec).mamba2),
@@ -64,12 +64,22 @@ var ops = index(
 // A row binds steps of one op.
 type row struct {
 	op   reflect.Type
+	over bool // the result may be written over an input of its shape
 	bind func(*exec, graph.Op, graph.Step) error
 }
 
 func on[O graph.Op](bind func(*exec, O, graph.Step) error) row {
-	return row{reflect.TypeFor[O](), func(e *exec, op graph.Op, s graph.Step) error { return bind(e, op.(O), s) }}
+	return row{reflect.TypeFor[O](), false, func(e *exec, op graph.Op, s graph.Step) error { return bind(e, op.(O), s) }}
 }
+
+// over is on of an op whose kernel reads no more of its inputs than the rows that it writes.
+func over[O graph.Op](bind func(*exec, O, graph.Step) error) row {
+	r := on(bind)
+	r.over = true
+	return r
+}
+
+func inPlace(op graph.Op) bool { return ops[reflect.TypeOf(op)].over }
 
 func index(rows ...row) map[reflect.Type]row {
 	m := make(map[reflect.Type]row, len(rows))

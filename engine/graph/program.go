@@ -48,8 +48,8 @@ func (p *Program) reads(name string) bool {
 	return slices.ContainsFunc(p.Values, func(v ValueInfo) bool { return v.Input == name })
 }
 
-// A Step applies Op to the values In and writes value Out. Out never shares a
-// buffer with one of In.
+// A Step applies Op to the values In and writes value Out. Out shares no
+// buffer with one of In, but see InPlace.
 type Step struct {
 	Op  Op
 	In  []int
@@ -102,7 +102,7 @@ func (b *Builder) Compile(results ...Value) (*Program, error) {
 		p.Results = append(p.Results, value[r.n])
 	}
 	p.gather()
-	p.assign()
+	p.assign(nil)
 	b.compiled = true
 	return p, nil
 }
@@ -146,9 +146,18 @@ func Projects(op Op) bool {
 	return false
 }
 
-// assign gives every computed value a buffer: the smallest free one that
-// holds it, else a new one. Results keep theirs to the end.
-func (p *Program) assign() {
+// InPlace returns p with other buffers: results of ops of which may is true may lie in that of an
+// input of their shape which no later step reads.
+func (p *Program) InPlace(may func(Op) bool) *Program {
+	q := *p
+	q.Values, q.Buffers = slices.Clone(p.Values), nil
+	q.assign(may)
+	return &q
+}
+
+// assign gives every computed value a buffer: that of an input where may, unless nil, is true of
+// the op, else the smallest free one that holds it, else a new one. Results keep theirs to the end.
+func (p *Program) assign(may func(Op) bool) {
 	last := make([]int, len(p.Values)) // step of the last use
 	for i, s := range p.Steps {
 		last[s.Out] = i
@@ -160,21 +169,33 @@ func (p *Program) assign() {
 		last[r] = len(p.Steps)
 	}
 	var free []int
-	for i, s := range p.Steps {
-		n := p.Values[s.Out].Shape.Elems()
-		best := -1
+	// take returns a buffer for what step i makes.
+	take := func(i int, s Step) int {
+		shape := p.Values[s.Out].Shape
+		if may != nil && may(s.Op) {
+			for _, v := range s.In {
+				if x := p.Values[v]; last[v] == i && x.Buffer >= 0 && x.Shape.equal(shape) {
+					last[v] = -1
+					return x.Buffer
+				}
+			}
+		}
+		n, best := shape.Elems(), -1
 		for k, f := range free {
 			if p.Buffers[f] >= n && (best < 0 || p.Buffers[f] < p.Buffers[free[best]]) {
 				best = k
 			}
 		}
 		if best < 0 {
-			p.Values[s.Out].Buffer = len(p.Buffers)
 			p.Buffers = append(p.Buffers, n)
-		} else {
-			p.Values[s.Out].Buffer = free[best]
-			free = append(free[:best], free[best+1:]...)
+			return len(p.Buffers) - 1
 		}
+		f := free[best]
+		free = append(free[:best], free[best+1:]...)
+		return f
+	}
+	for i, s := range p.Steps {
+		p.Values[s.Out].Buffer = take(i, s)
 		release := func(v int) {
 			if last[v] == i && p.Values[v].Buffer >= 0 {
 				free = append(free, p.Values[v].Buffer)
