@@ -27,7 +27,7 @@ type Call struct {
 	unknown bool         // the caller has named no key yet
 	manages bool         // the caller may pull and remove models
 
-	sent    *idleReader // a body that is answered while it is being sent; else nil
+	sent    *sentReader // a body that is answered while it is being sent; else nil
 	op      string
 	span    trace.Span    // of the work of a model, nil without
 	Loading time.Duration // how long Prepare waited for the model

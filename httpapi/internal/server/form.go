@@ -51,6 +51,8 @@ func (a *API) ReadComingForm(c *Call, early func(f *body.Form, head []byte) bool
 	// end of after a handler that wrote while it read.
 	c.W.Header().Set("Connection", "close")
 	c.W.rc.EnableFullDuplex()
+	// Opus writes little of pauses: the average counts after the longest session of live sound.
+	sent.grace = a.Options.Realtime.Total
 	c.sent = sent
 	return f, nil
 }
