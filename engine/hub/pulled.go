@@ -185,14 +185,18 @@ func arrived(root *os.Root, name string) int64 {
 // how many bytes that were. It fails with ErrBusy while one is under way, and with
 // ErrNotHere where there is nothing.
 func (s Store) Discard(r Ref) (bytes int64, err error) {
+	name := r.Repo()
+	nothing := fmt.Errorf("%s: no pull was left unfinished: %w", name, ErrNotHere)
 	root, err := s.root(false)
+	if errors.Is(err, ErrNotHere) {
+		return 0, nothing // without the name of the folder, which clients must not hear
+	}
 	if err != nil {
 		return 0, err
 	}
 	defer root.Close()
-	name := r.Repo()
 	if have, err := scan(root, name); err != nil || have.record.Pending == nil && have.partly() == nil {
-		return 0, fmt.Errorf("%s: no pull was left unfinished: %w", name, ErrNotHere)
+		return 0, nothing
 	}
 	l, err := acquire(root, name)
 	if err != nil {

@@ -84,6 +84,10 @@ func TestHalves(t *testing.T) {
 	if list, err := s.Halves(); list != nil || err != nil {
 		t.Errorf("of an empty store: %v, %v", list, err)
 	}
+	nowhere := Store{Dir: filepath.Join(s.Dir, "nowhere")}
+	if _, err := nowhere.Discard(ref(t, "o/n")); !errors.Is(err, ErrNotHere) || strings.Contains(err.Error(), s.Dir) {
+		t.Errorf("of a store that is not there: %v", err)
+	}
 	whole, err := c.Pull(t.Context(), ref(t, "o/n:Q4_0"))
 	if err != nil {
 		t.Fatal(err)
