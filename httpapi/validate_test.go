@@ -301,6 +301,7 @@ func TestAccepted(t *testing.T) {
 		{"results without their calls at the beginning", "/v1/chat/completions", `{"messages":[{"role":"system","content":"x"},{"role":"tool","tool_call_id":"a","content":"21"},{"role":"user","content":"x"}]}`},
 		{"calls without results", "/v1/chat/completions", `{"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"x"}]}`},
 		{"calls without ids", "/v1/chat/completions", `{"messages":[{"role":"assistant","content":null,"tool_calls":[{"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"21"}]}`},
+		{"tokens of nothing", "/v1/detokenize", `{"tokens":[]}`},
 		{"function role", "/v1/chat/completions", `{"messages":[{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"21"}]}`},
 		{"null prompt", "/v1/completions", `{"prompt":null}`},
 		{"empty suffix", "/v1/completions", `{"prompt":"a","suffix":"","model":"stub-base"}`},
