@@ -31,12 +31,6 @@ func newBubble2(t *testing.T, o httpapi.Options) *httptest.Server {
 // A request over HTTP/2 may take longer than one write to its client may: to answer in one piece,
 // between two pieces of sound, and to send its body.
 func TestHTTP2TakesItsTime(t *testing.T) {
-	late := endless()
-	late.wait, late.n = 40*time.Second, 2
-	late.generate = func(ctx context.Context, _ engine.GenerateRequest, yield func(engine.Event, error) bool) {
-		time.Sleep(40 * time.Second)
-		_ = yield(admitted, nil) && yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
-	}
 	for name, r := range map[string]*http.Request{
 		"an answer in one piece": jsonRequest("/v1/completions", `{"prompt":"a"}`),
 		"sound in pieces":        jsonRequest("/v1/audio/speech", `{"input":"a.","voice":"af_bella","response_format":"pcm"}`),
@@ -44,6 +38,12 @@ func TestHTTP2TakesItsTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				late := endless()
+				late.wait, late.n = 40*time.Second, 2
+				late.generate = func(ctx context.Context, _ engine.GenerateRequest, yield func(engine.Event, error) bool) {
+					time.Sleep(40 * time.Second)
+					_ = yield(admitted, nil) && yield(delta("a"), nil) && yield(finish, nil) && yield(done, nil)
+				}
 				s := newBubble2(t, httpapi.Options{Engine: late, RequestTimeout: time.Hour})
 				got, err := s.Client().Post(s.URL+r.URL.Path, "application/json", r.Body)
 				if err != nil {
