@@ -106,3 +106,38 @@ func TestHTTP2ReaderThatStalls(t *testing.T) {
 		})
 	}
 }
+
+// Sound that is transcribed while it is sent leaves a connection of HTTP/2 to the requests beside it
+// and after it.
+func TestHTTP2Coming(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newBubble2(t, httpapi.Options{})
+		dials := 0
+		transport := s.Client().Transport.(*http.Transport)
+		dial := transport.DialContext
+		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials++
+			return dial(ctx, network, address)
+		}
+		for range 2 {
+			r := formRequest(t, "/v1/audio/transcriptions", nil)
+			first, kind := "--"+strings.TrimPrefix(r.Header.Get("Content-Type"), "multipart/form-data; boundary="), r.Header.Get("Content-Type")
+			fields := ""
+			for name, value := range map[string]string{"model": earModel, "stream": "true", "live": "true"} {
+				fields += first + "\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value + "\r\n"
+			}
+			got, err := s.Client().Post(s.URL+r.URL.Path, kind, io.MultiReader(strings.NewReader(fields), r.Body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := io.ReadAll(got.Body)
+			got.Body.Close()
+			if err != nil || got.StatusCode != 200 || !strings.Contains(string(b), "transcript.text.done") {
+				t.Errorf("%d %s, %v", got.StatusCode, b, err)
+			}
+		}
+		if dials != 1 {
+			t.Errorf("%d connections", dials)
+		}
+	})
+}
