@@ -49,7 +49,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(ln) }()
+	go func() { failed <- srv.Serve(&tellingListener{Listener: ln, log: a.log}) }()
 	select {
 	case err := <-failed:
 		cancel(ShuttingDown())
