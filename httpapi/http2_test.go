@@ -1,12 +1,15 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,6 +141,76 @@ func TestHTTP2Coming(t *testing.T) {
 		}
 		if dials != 1 {
 			t.Errorf("%d connections", dials)
+		}
+	})
+}
+
+// A stalled connection takes nothing more from the other side once it is told so.
+type stalled struct {
+	net.Conn
+	stall, closed chan struct{}
+	once          sync.Once
+}
+
+func (c *stalled) Read(p []byte) (int, error) {
+	select {
+	case <-c.stall:
+		<-c.closed
+		return 0, net.ErrClosed
+	default:
+		return c.Conn.Read(p)
+	}
+}
+
+func (c *stalled) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// A client whose connection of HTTP/2 takes nothing any more is dropped, and the work for it ends.
+func TestHTTP2ConnectionThatStalls(t *testing.T) {
+	certified := httptest.NewTLSServer(nil)
+	certified.Close()
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		a := newAPI(t, httpapi.Options{Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
+			defer close(ended)
+			for ok := yield(admitted, nil); ok && ctx.Err() == nil; {
+				ok = yield(delta(strings.Repeat("x", 1<<10)), nil)
+			}
+		})})
+		ln := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		ctx, stop := context.WithCancel(t.Context())
+		out := make(chan error, 1)
+		go func() {
+			out <- a.Serve(ctx, tls.NewListener(ln, &tls.Config{Certificates: certified.TLS.Certificates, NextProtos: []string{"h2"}}))
+		}()
+		c := &stalled{stall: make(chan struct{}), closed: make(chan struct{})}
+		transport := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
+			under, err := ln.dial()
+			c.Conn = under
+			t := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+			return t, cmp.Or(err, t.Handshake())
+		}}
+		got, err := (&http.Client{Transport: transport}).Post("https://localhost/v1/chat/completions", "application/json", strings.NewReader(streamBody))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.ProtoMajor != 2 {
+			t.Errorf("HTTP/%d", got.ProtoMajor)
+		}
+		close(c.stall)
+		begin := time.Now()
+		<-ended
+		if took := time.Since(begin); took > time.Minute {
+			t.Errorf("it is worked for for %v", took)
+		}
+		c.Close()
+		got.Body.Close()
+		transport.CloseIdleConnections()
+		stop()
+		if err := <-out; err != nil {
+			t.Error(err)
 		}
 	})
 }
