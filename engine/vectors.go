@@ -9,6 +9,7 @@ import (
 // An EmbedRequest asks for vectors.
 type EmbedRequest struct {
 	Inputs     []EmbedInput
+	Param      string // the field of the inputs that errors name; "" means input
 	InputType  string // "query" or "document" puts the model's text for it before each input; "" puts none
 	Dimensions int    // 0 means the model's own; fewer only for models trained for it
 	Truncate   bool   // keep the head of inputs that are too long instead of refusing them

@@ -159,12 +159,15 @@ func TestBrowserIsTheAttacker(t *testing.T) {
 func TestCORS(t *testing.T) {
 	s := newServer(t, httpapi.Options{Keys: []httpapi.Key{fakeKey}, AllowedOrigins: []string{"https://*.example.com", "http://localhost:*"}})
 	h := ask(t, s, "OPTIONS", "/v1/chat/completions", "", "Origin", "https://chat.example.com", "Access-Control-Request-Method", "POST",
-		"Access-Control-Request-Headers", "authorization,x-stainless-os").Header
+		"Access-Control-Request-Headers", "authorization,x-stainless-os", "Access-Control-Request-Private-Network", "true").Header
 	for name, want := range map[string]string{
-		"Access-Control-Allow-Origin":      "https://chat.example.com",
-		"Access-Control-Allow-Methods":     "GET, POST, DELETE, OPTIONS",
-		"Access-Control-Allow-Headers":     "authorization,x-stainless-os",
-		"Access-Control-Max-Age":           "600",
+		"Access-Control-Allow-Origin":  "https://chat.example.com",
+		"Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+		"Access-Control-Allow-Headers": "authorization,x-stainless-os",
+		"Access-Control-Max-Age":       "600",
+
+		"Access-Control-Allow-Private-Network": "true",
+
 		"Access-Control-Allow-Credentials": "",
 	} {
 		if got := h.Get(name); got != want {

@@ -135,25 +135,6 @@ func TestBodyThatStalls(t *testing.T) {
 	})
 }
 
-// A body that trickles is slow but moves: each byte buys time.
-func TestBodyThatTrickles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newBubble(t, httpapi.Options{BodyIdle: time.Second})
-		body := `{"prompt":"abcdefgh"}`
-		c := dialBubble(t, s, strings.TrimSuffix(rawPost("/v1/completions", body), body))
-		for i := 0; i < len(body); i += 2 {
-			time.Sleep(110 * time.Millisecond)
-			if _, err := io.WriteString(c, body[i:min(i+2, len(body))]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		b := make([]byte, 12)
-		if _, err := io.ReadFull(c, b); err != nil || string(b) != "HTTP/1.1 200" {
-			t.Errorf("got %q, %v", b, err)
-		}
-	})
-}
-
 func TestHalfABody(t *testing.T) {
 	var log logged
 	s := newServer(t, httpapi.Options{Log: log.logger()})

@@ -90,6 +90,7 @@ func serveSettings(a *server.API, c *server.Call) error {
 		DefaultMaxTokens  int   `json:"default_max_tokens"`
 		CompletionsTokens int   `json:"completions_max_tokens"`
 		Objects           int   `json:"objects"`
+		BodyRate          int   `json:"body_bytes_per_second"`
 
 		RealtimeSessions int    `json:"realtime_sessions"`
 		RealtimeMessage  int64  `json:"realtime_message"`
@@ -140,7 +141,7 @@ func serveSettings(a *server.API, c *server.Call) error {
 		"server", o.Version, a.Started.Unix(), len(names) > 0, names, c.KeyName(), a.Manages(c),
 		limits{
 			o.JSONBody, o.Upload, o.TempFiles, o.SpeechChars, server.MaxHeaderBytes, server.MaxEmbedInputs, server.MaxPrompts, o.MaxN, o.MaxBestOf, o.MaxLogprobs,
-			server.MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens, body.MaxObjects,
+			server.MostLogprobs, o.DefaultMaxTokens, o.CompletionsTokens, body.MaxObjects, server.LeastBodyRate,
 			o.Realtime.Sessions, o.Realtime.Message, o.Realtime.Events, o.Realtime.Items, span(o.Realtime.Audio),
 			!o.Responses.Off, o.Responses.Bytes, o.Responses.Count, o.Responses.Background,
 		},

@@ -303,13 +303,14 @@ func TestLlamaEmbedding(t *testing.T) {
 		fields string
 		n      int
 		raw    bool
+		field  string // of the texts
 		want   string // of a refusal
 	}{
-		{`"content":"a b"`, 1, false, ""},
-		{`"content":["a","b"],"embd_normalize":-1`, 2, true, ""},
-		{`"input":[1,2]`, 1, false, ""},
-		{``, 0, false, "content is required"},
-		{`"content":"a","embd_normalize":1`, 0, false, "embd_normalize: 1 is not supported"},
+		{`"content":"a b"`, 1, false, "content", ""},
+		{`"content":["a","b"],"embd_normalize":-1`, 2, true, "content", ""},
+		{`"input":[1,2]`, 1, false, "input", ""},
+		{``, 0, false, "", "content is required"},
+		{`"content":"a","embd_normalize":1`, 0, false, "", "embd_normalize: 1 is not supported"},
 	} {
 		f := &fake{}
 		r := post(t, newServer(t, httpapi.Options{Engine: f}), "/embedding", strings.Replace(`{"model":"`+embedModel+`",`+tt.fields+`}`, ",}", "}", 1))
@@ -327,7 +328,7 @@ func TestLlamaEmbedding(t *testing.T) {
 			Index     int
 			Embedding [][]float32
 		}
-		if err := json.Unmarshal(b, &out); err != nil || len(out) != tt.n || out[tt.n-1].Index != tt.n-1 || len(out[0].Embedding) != 1 || len(out[0].Embedding[0]) != 96 || f.seen.Load().Raw != tt.raw {
+		if err := json.Unmarshal(b, &out); err != nil || len(out) != tt.n || out[tt.n-1].Index != tt.n-1 || len(out[0].Embedding) != 1 || len(out[0].Embedding[0]) != 96 || f.seen.Load().Raw != tt.raw || f.seen.Load().Param != tt.field {
 			t.Errorf("%s: %v, %s", tt.fields, err, b)
 		}
 	}

@@ -246,7 +246,7 @@ func TestOllamaEmbeds(t *testing.T) {
 	if q := f.seen.Load(); len(out.Embeddings) != 2 || len(out.Embeddings[0]) != 8 || out.Prompt != 3 || !q.Truncate || q.Raw {
 		t.Errorf("%+v %+v", out, q)
 	}
-	if err := json.NewDecoder(post(t, s, "/api/embeddings", `{"model":"`+embedModel+`","prompt":"a b"}`).Body).Decode(&out); err != nil || len(out.Embedding) != 96 || !f.seen.Load().Raw {
+	if err := json.NewDecoder(post(t, s, "/api/embeddings", `{"model":"`+embedModel+`","prompt":"a b"}`).Body).Decode(&out); err != nil || len(out.Embedding) != 96 || !f.seen.Load().Raw || f.seen.Load().Param != "prompt" {
 		t.Errorf("%v %+v", err, out)
 	}
 	for _, body := range []string{`,"prompt":""`, ``} {

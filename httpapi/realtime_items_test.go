@@ -136,6 +136,7 @@ func TestRealtimeRefusals(t *testing.T) {
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[{"type":"output_text","text":"x"}]}}`, "input_text, input_audio"},
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[]}}`, "at least one part"},
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[{"type":"input_audio","audio":""}]}}`, "100 at least"},
+		{`{"type":"conversation.item.create","item":{"type":"function_call_output","call_id":"c","output":"x"}}`, "no function_call"},
 		{`{"type":"conversation.item.create","item":{"type":"mcp_call","id":"x"}}`, "MCP"},
 		{`{"type":"conversation.item.truncate","item_id":"x","content_index":0,"audio_end_ms":1}`, "no item"},
 		{`{"type":"response.create","response":{"input":[{"type":"item_reference","id":"x"}]}}`, "id of an item"},

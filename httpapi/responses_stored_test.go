@@ -222,6 +222,8 @@ func TestConversationOfCalls(t *testing.T) {
 	if got := prompted(f); got != want {
 		t.Errorf("stored: %s", got)
 	}
+	stray := `{"input":[{"role":"user","content":"y"},` + strings.Replace(output, "c1", "c9", 1) + `],"previous_response_id":"` + r.ID + `"}`
+	wantFailure(t, ask(t, s, "POST", "/v1/responses", stray), 400, "invalid_value", "input[1].call_id")
 	// The same, sent back by a client that keeps only what is encrypted of the thinking.
 	if r.Output[0].Encrypted == nil {
 		t.Fatal("thinking is not encoded")

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,6 +164,48 @@ func TestServeRefusesPublicAddressWithoutKeys(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
+}
+
+// A fullListener is of a process that may open no more files.
+type fullListener struct {
+	pipes
+	failures int
+}
+
+func (l *fullListener) Accept() (net.Conn, error) {
+	if l.failures > 0 {
+		l.failures--
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
+	}
+	return l.pipes.Accept()
+}
+
+// That connections cannot be accepted is said once a minute, and they are once they can be.
+func TestAcceptFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		ln := &fullListener{pipes{conns: make(chan net.Conn), closed: make(chan struct{})}, 100}
+		ctx, stop := context.WithCancel(t.Context())
+		out := make(chan error, 1)
+		a := newAPI(t, httpapi.Options{Log: log.logger()})
+		go func() { out <- a.Serve(ctx, ln) }()
+		time.Sleep(2 * time.Minute) // 100 tries are a second apart at most
+		if n := strings.Count(log.String(), "cannot be accepted"); n != 2 {
+			t.Errorf("told %d times: %s", n, log.String())
+		}
+		c, err := ln.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(c, "GET /livez HTTP/1.0\r\n\r\n")
+		if b, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(b), "HTTP/1.0 200") {
+			t.Errorf("%q, %v", b, err)
+		}
+		stop()
+		if err := <-out; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestHeadersTooLarge(t *testing.T) {

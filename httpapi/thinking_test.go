@@ -94,7 +94,8 @@ func TestFormBehindThinking(t *testing.T) {
 // TestNoThinking: who switches thinking off gets the form at once.
 func TestNoThinking(t *testing.T) {
 	s := newThinking(t, httpapi.Options{}, engine.ModelOptions{})
-	for _, off := range []string{`"enable_thinking":false`, `"reasoning_effort":"none"`, `"thinking":{"type":"disabled"}`, `"chat_template_kwargs":{"enable_thinking":false}`, `"reasoning_budget":0`} {
+	for _, off := range []string{`"enable_thinking":false`, `"reasoning_effort":"none"`, `"thinking":{"type":"disabled"}`, `"chat_template_kwargs":{"enable_thinking":false}`, `"reasoning_budget":0`,
+		`"reasoning":{"enabled":false}`, `"reasoning":{"effort":"none"}`} {
 		a := thinks(t, s, off+`,"guided_regex":" [0-9]{3} "`)
 		if a.Reasoning != "" || a.reasoning != 0 || a.Content == nil || !regexp.MustCompile(`^ [0-9]{3} $`).MatchString(*a.Content) {
 			t.Errorf("%s: %s", off, a)
@@ -134,7 +135,8 @@ func TestBudget(t *testing.T) {
 func TestEfforts(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, httpapi.Options{Engine: f, ReasoningBudgets: map[string]int{"low": 10, "minimal": 0}})
-	for fields, want := range map[string]int{`"reasoning_effort":"low"`: 10, `"reasoning_effort":"low","reasoning_budget":7`: 7, `"reasoning_effort":"minimal"`: 0, `"reasoning_effort":"high"`: -1, `"stream":false`: -1} {
+	for fields, want := range map[string]int{`"reasoning_effort":"low"`: 10, `"reasoning_effort":"low","reasoning_budget":7`: 7, `"reasoning_effort":"minimal"`: 0, `"reasoning_effort":"high"`: -1, `"stream":false`: -1,
+		`"reasoning":{"effort":"low"}`: 10, `"reasoning":{"max_tokens":7,"enabled":true}`: 7, `"reasoning":{"effort":null}`: -1, `"reasoning":null`: -1} {
 		if status, body := asked(t, s, `{"messages":[{"role":"user","content":"x"}],`+fields+`}`); status != http.StatusOK {
 			t.Fatalf("%d %s", status, body)
 		}
@@ -193,6 +195,8 @@ func TestReasoningField(t *testing.T) {
 		{"both", `,"reasoning_format":"none"`, "", "", "<think>\nhm\n</think>\n\nso", "<think>\nhm\n</think>\n\n"},
 		{"both", `,"include_reasoning":false`, "", "", "so", ""},
 		{"inline", `,"include_reasoning":false`, "", "", "so", ""},
+		{"both", `,"reasoning":{"exclude":true}`, "", "", "so", ""},
+		{"both", `,"reasoning":{"exclude":false,"effort":"high"}`, "hm", "hm", "so", ""},
 	} {
 		for _, text := range []string{"<think>hm</think>so", "<think>hm</think>" + call, "<think>hm"} {
 			s := newServer(t, httpapi.Options{Engine: speaking(f, "", text, 0), ReasoningField: tt.field})

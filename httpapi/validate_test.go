@@ -115,6 +115,7 @@ func TestValidation(t *testing.T) {
 		{"audio part", chat, conv(`{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}`), 400, "unsupported_content", "messages[0].content[0]"},
 		{"unknown part", chat, conv(`{"role":"user","content":[{"type":"smell"}]}`), 400, "invalid_value", "messages[0].content[0].type"},
 		{"tool without id", chat, conv(`{"role":"tool","content":"x"}`), 400, "missing_required_parameter", "messages[0].tool_call_id"},
+		{"result of no call", chat, conv(`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"b","content":"x"}`), 400, "invalid_value", "messages[1].tool_call_id"},
 		{"call without name", chat, conv(`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"arguments":"{}"}}]}`), 400, "missing_required_parameter", "messages[0].tool_calls[0].function.name"},
 		{"custom call", chat, conv(`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"custom","function":{"name":"f"}}]}`), 400, "unsupported_content", "messages[0].tool_calls[0]"},
 
@@ -297,6 +298,10 @@ func TestAccepted(t *testing.T) {
 		{"text format", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"response_format":{"type":"text"},"modalities":["text"]}`},
 		{"earlier calls", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"21"}]}]}`},
 		{"a result of nothing", "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":""}}]},{"role":"tool","tool_call_id":"a","content":[]}]}`},
+		{"results without their calls at the beginning", "/v1/chat/completions", `{"messages":[{"role":"system","content":"x"},{"role":"tool","tool_call_id":"a","content":"21"},{"role":"user","content":"x"}]}`},
+		{"calls without results", "/v1/chat/completions", `{"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"x"}]}`},
+		{"calls without ids", "/v1/chat/completions", `{"messages":[{"role":"assistant","content":null,"tool_calls":[{"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"21"}]}`},
+		{"tokens of nothing", "/v1/detokenize", `{"tokens":[]}`},
 		{"function role", "/v1/chat/completions", `{"messages":[{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"21"}]}`},
 		{"null prompt", "/v1/completions", `{"prompt":null}`},
 		{"empty suffix", "/v1/completions", `{"prompt":"a","suffix":"","model":"stub-base"}`},

@@ -28,6 +28,7 @@ var clocked = map[string]string{
 	"httpapi/relay_test.go note":                                "called in bubbles only",
 	"httpapi/relay_test.go onTape":                              "called in bubbles only",
 	"httpapi/relay_test.go sleep":                               "called in bubbles only",
+	"httpapi/slowbody_test.go trickle":                          "called in bubbles only",
 	"httpapi/fake_test.go reply":                                "a reply goes on for a while, until it is cancelled; no test waits for the time",
 }
 

@@ -125,6 +125,41 @@ func TestPullListRemove(t *testing.T) {
 	}
 }
 
+// What pulls have left that did not end is listed, and removed when it is named.
+func TestUnfinished(t *testing.T) {
+	store := t.TempDir()
+	env := []string{"QUERN_MODELS=" + store}
+	for _, d := range []string{"o/n", "p/n"} {
+		if err := os.MkdirAll(filepath.Join(store, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(store, d, "m.gguf.part"), "half")
+		write(t, filepath.Join(store, d, "m.gguf.part.json"), `{"size":8,"hash":"sha256:00","done":[[0,4]]}`)
+	}
+	for _, tt := range []struct {
+		args, stdin string
+		code        int
+		stdout      []string
+	}{
+		{"list", "", 0, []string{"no models in", "o/n/m.gguf", "4 B of 8 B", "p/n/m.gguf", "quern rm --unfinished"}},
+		{"list --json", "", 0, []string{"[]"}},
+		{"rm --unfinished", "n\n", 1, []string{"o/n/m.gguf, 4 B of 8 B", "Remove 8 B?", "Nothing was removed"}},
+		{"rm --unfinished p/n", "y\n", 0, []string{"Remove 4 B?", "removed what was left unfinished of p/n"}},
+		{"rm --unfinished p/n", "", 0, []string{"no pull was left unfinished"}},
+		{"rm --unfinished --yes", "", 0, []string{"removed what was left unfinished of o/n"}},
+		{"list", "", 0, []string{"no models in"}},
+	} {
+		code, stdout, stderr := quern(t, tt.stdin, env, strings.Fields(tt.args)...)
+		if code != tt.code || stderr != "" {
+			t.Errorf("%s: exit code %d, %q", tt.args, code, stderr)
+		}
+		has(t, tt.args, stdout, tt.stdout)
+	}
+	if left, err := os.ReadDir(store); err != nil || len(left) != 0 {
+		t.Errorf("left in the store: %v, %v", left, err)
+	}
+}
+
 // serve pulls what it is told to serve, under the reference's name.
 func TestServeFromHub(t *testing.T) {
 	endpoint, gets := fakeHub(t, "", map[string][]byte{"m-Q4_K_M.gguf": testModel(t)})

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -35,8 +36,8 @@ func (a *app) listCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the models in the store",
-		Long: `Lists the models in the store: what was pulled, and model files that lie there. A
-model that was not pulled to its end is not listed.`,
+		Long: `Lists the models in the store: what was pulled, and model files that lie there. Pulls
+that did not end are told of below them, and not in JSON.`,
 		Example: `  quern list
   quern list --models /srv/models
   quern list --json | jq -r '.[].ref'`,
@@ -62,7 +63,10 @@ model that was not pulled to its end is not listed.`,
 				}
 				return writeJSON(a.out, out)
 			}
-			return a.printModels(store.Dir, list)
+			if err := a.printModels(store.Dir, list); err != nil {
+				return err
+			}
+			return a.printUnfinished(store)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
@@ -90,18 +94,45 @@ func (a *app) printModels(dir string, list []hub.Model) error {
 	return w.Flush()
 }
 
+// printUnfinished tells of pulls that did not end, and what they take of the disk.
+func (a *app) printUnfinished(store hub.Store) error {
+	halves, err := store.Halves()
+	if err != nil || len(halves) == 0 {
+		return err
+	}
+	fmt.Fprintln(a.out, "\nNot pulled to their end; quern pull MODEL goes on, quern rm --unfinished removes what has arrived:")
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, h := range halves {
+		now := ""
+		if h.Busy {
+			now = "being pulled"
+		}
+		fmt.Fprintf(w, "%s\t%s of %s\t%s\n", terminal.Plain(h.Ref.String()), humanize.Bytes(uint64(h.Have)), humanize.Bytes(uint64(h.Size)), now)
+	}
+	return w.Flush()
+}
+
 func (a *app) rmCmd() *cobra.Command {
-	var yes bool
+	var yes, unfinished bool
 	cmd := &cobra.Command{
 		Use:   "rm MODEL...",
 		Short: "Remove models from the store",
 		Long: `Removes models from the store, after asking. OWNER/NAME removes every model of a
 repository and what is left of pulls that did not end; OWNER/NAME:QUANT and
 OWNER/NAME/FILE remove one model. Files that belong to no model stay, and so does
-everything outside the store.`,
+everything outside the store.
+
+--unfinished removes only what is left of pulls that did not end, of all repositories
+or of those named, and nothing that is being pulled.`,
 		Example: `  quern rm bartowski/Llama-3.2-1B-Instruct-GGUF:Q8_0
-  quern rm --yes bartowski/Llama-3.2-1B-Instruct-GGUF`,
-		Args: someModels,
+  quern rm --yes bartowski/Llama-3.2-1B-Instruct-GGUF
+  quern rm --unfinished`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if unfinished {
+				return nil
+			}
+			return someModels(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			refs, err := parseRefs(args, "")
 			if err != nil {
@@ -112,6 +143,9 @@ everything outside the store.`,
 				return err
 			}
 			answers := bufio.NewScanner(a.in)
+			if unfinished {
+				return a.removeUnfinished(store, refs, yes, answers)
+			}
 			for _, r := range refs {
 				if err := a.remove(store, r, yes, answers); err != nil {
 					return err
@@ -122,6 +156,7 @@ everything outside the store.`,
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&unfinished, "unfinished", false, "remove what is left of pulls that did not end")
 	settings.AddFlags(cmd)
 	return cmd
 }
@@ -140,16 +175,8 @@ func (a *app) remove(store hub.Store, r hub.Ref, yes bool, answers *bufio.Scanne
 			}
 			fmt.Fprintf(a.out, "  %s\n", terminal.Plain(f))
 		}
-		fmt.Fprintf(a.out, "Remove %s? [y/N] ", humanize.Bytes(uint64(plan.Bytes)))
-		if !answers.Scan() {
-			fmt.Fprintln(a.out)
-			return usageError{errors.New("nothing was removed: no answer on standard input; --yes does not ask")}
-		}
-		switch strings.ToLower(strings.TrimSpace(answers.Text())) {
-		case "y", "yes":
-		default:
-			fmt.Fprintln(a.out, "Nothing was removed.")
-			return exitError{exitFailure}
+		if err := a.sure(plan.Bytes, answers); err != nil {
+			return err
 		}
 	}
 	done, err := store.Remove(r)
@@ -159,6 +186,63 @@ func (a *app) remove(store hub.Store, r hub.Ref, yes bool, answers *bufio.Scanne
 	fmt.Fprintf(a.out, "removed %s: %s\n", r, humanize.Bytes(uint64(done.Bytes)))
 	for _, f := range done.Left {
 		fmt.Fprintf(a.out, "  left %s, which is no part of a model\n", terminal.Plain(f))
+	}
+	return nil
+}
+
+// sure asks whether so many bytes are to go; an error says no.
+func (a *app) sure(bytes int64, answers *bufio.Scanner) error {
+	fmt.Fprintf(a.out, "Remove %s? [y/N] ", humanize.Bytes(uint64(bytes)))
+	if !answers.Scan() {
+		fmt.Fprintln(a.out)
+		return usageError{errors.New("nothing was removed: no answer on standard input; --yes does not ask")}
+	}
+	switch strings.ToLower(strings.TrimSpace(answers.Text())) {
+	case "y", "yes":
+		return nil
+	}
+	fmt.Fprintln(a.out, "Nothing was removed.")
+	return exitError{exitFailure}
+}
+
+// removeUnfinished removes what is left of pulls that did not end and are not under way, of
+// the repositories of refs, or of all.
+func (a *app) removeUnfinished(store hub.Store, refs []hub.Ref, yes bool, answers *bufio.Scanner) error {
+	halves, err := store.Halves()
+	if err != nil {
+		return err
+	}
+	halves = slices.DeleteFunc(halves, func(h hub.Half) bool {
+		same := func(r hub.Ref) bool { return r.Repo() == h.Ref.Repo() }
+		return h.Busy || len(refs) > 0 && !slices.ContainsFunc(refs, same)
+	})
+	var bytes int64
+	for _, h := range halves {
+		bytes += h.Have
+	}
+	if len(halves) == 0 {
+		_, err := fmt.Fprintln(a.out, "no pull was left unfinished")
+		return err
+	}
+	if !yes {
+		for _, h := range halves {
+			fmt.Fprintf(a.out, "  %s, %s of %s\n", terminal.Plain(h.Ref.String()), humanize.Bytes(uint64(h.Have)), humanize.Bytes(uint64(h.Size)))
+		}
+		if err := a.sure(bytes, answers); err != nil {
+			return err
+		}
+	}
+	gone := map[string]bool{}
+	for _, h := range halves {
+		if gone[h.Ref.Repo()] {
+			continue // with the first of its repository
+		}
+		gone[h.Ref.Repo()] = true
+		n, err := store.Discard(h.Ref)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "removed what was left unfinished of %s: %s\n", h.Ref.Repo(), humanize.Bytes(uint64(n)))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@
 package embed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -82,11 +83,12 @@ func (m *Model) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedR
 	if r.InputType != "" && !m.Known {
 		return engine.EmbedResult{}, engine.Errorf(engine.CodeUnsupportedParam, "input_type", "what model %q wants before a %s is not known; configure query_prefix and document_prefix, or put it in front of the input", m.ID, r.InputType)
 	}
+	field := cmp.Or(r.Param, "input")
 	return m.vectors(ctx, &r, m.prefix(r.InputType), func(i int) string {
 		if len(r.Inputs) > 1 {
-			return fmt.Sprintf("input[%d]", i)
+			return fmt.Sprintf("%s[%d]", field, i)
 		}
-		return "input"
+		return field
 	})
 }
 

@@ -3,6 +3,7 @@ package hub
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -87,11 +88,13 @@ func (s Store) RemovePulled(open string) (Removal, error) {
 		}
 		out.Files = slices.DeleteFunc(out.Files, func(f string) bool {
 			in := strings.TrimPrefix(f, have.name+"/")
-			_, known := have.record.Files[in]
-			if st := have.infos[in]; !known && st != nil {
+			if _, known := have.record.Files[in]; known || reserved(path.Base(f)) {
+				return false
+			}
+			if st := have.infos[in]; st != nil {
 				out.Bytes -= st.Size()
 			}
-			return !known && !reserved(path.Base(f))
+			return true
 		})
 		return out, have, nil
 	})
@@ -117,22 +120,53 @@ func (s Store) Halves() ([]Half, error) {
 	var out []Half
 	for _, owner := range folders(root, ".") {
 		for _, name := range folders(root, owner) {
-			rec := readRecord(root, path.Join(owner, name))
-			r, err := ParseRef(owner + "/" + name + rec.Asked)
-			if rec.Pending == nil || err != nil {
+			if !validName(owner) || !validName(name) {
 				continue
 			}
-			h := Half{Ref: r, Size: rec.Size, Busy: busy(root, r.Repo())}
-			for _, f := range rec.Pending {
-				if validPath(f) {
-					h.Have += arrived(root, path.Join(r.Repo(), f))
-				}
+			have, err := scan(root, path.Join(owner, name))
+			if err != nil {
+				return nil, err
 			}
-			h.Have = min(max(h.Have, 0), h.Size) // records may be damaged
-			out = append(out, h)
+			out = append(out, have.halves(root)...)
 		}
 	}
 	return out, nil
+}
+
+// halves are those of one repository: the pull that its record tells of, and files on their way
+// that no pull has ended which came after it.
+func (r *repo) halves(root *os.Root) (out []Half) {
+	rec := r.record
+	if ref, err := ParseRef(r.name + rec.Asked); rec.Pending != nil && err == nil {
+		h := Half{Ref: ref, Size: rec.Size}
+		for _, f := range rec.Pending {
+			if validPath(f) {
+				h.Have += arrived(root, path.Join(r.name, f))
+			}
+		}
+		out = append(out, h)
+	}
+	for _, f := range r.partly() {
+		if ref, err := ParseRef(r.name + "/" + f); err == nil && !slices.Contains(rec.Pending, f) {
+			s, _ := readSpans(root, path.Join(r.name, f)) // without a record nothing of it is of use
+			out = append(out, Half{Ref: ref, Have: total(s.Done), Size: s.Size})
+		}
+	}
+	for i := range out {
+		h := &out[i]
+		h.Have, h.Busy = min(max(h.Have, 0), h.Size), busy(root, r.name) // records may be damaged
+	}
+	return out
+}
+
+// partly lists the files of a repository that are on their way.
+func (r *repo) partly() (out []string) {
+	for _, j := range r.junk {
+		if f, ok := strings.CutSuffix(j, partSuffix); ok && validPath(f) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // arrived is how many bytes of a file are there, by what its records say.
@@ -151,14 +185,18 @@ func arrived(root *os.Root, name string) int64 {
 // how many bytes that were. It fails with ErrBusy while one is under way, and with
 // ErrNotHere where there is nothing.
 func (s Store) Discard(r Ref) (bytes int64, err error) {
+	name := r.Repo()
+	nothing := fmt.Errorf("%s: no pull was left unfinished: %w", name, ErrNotHere)
 	root, err := s.root(false)
+	if errors.Is(err, ErrNotHere) {
+		return 0, nothing // without the name of the folder, which clients must not hear
+	}
 	if err != nil {
 		return 0, err
 	}
 	defer root.Close()
-	name := r.Repo()
-	if rec := readRecord(root, name); rec.Pending == nil {
-		return 0, fmt.Errorf("%s: no pull was left unfinished: %w", name, ErrNotHere)
+	if have, err := scan(root, name); err != nil || have.record.Pending == nil && have.partly() == nil {
+		return 0, nothing
 	}
 	l, err := acquire(root, name)
 	if err != nil {
@@ -203,7 +241,11 @@ func discard(root *os.Root, name string) (bytes int64, files []string, err error
 		}
 	}
 	if len(rec.Models) == 0 && len(rec.Files) == 0 {
-		return bytes, append(files, path.Join(name, recordName)), root.Remove(path.Join(name, recordName))
+		err := root.Remove(path.Join(name, recordName))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return bytes, append(files, path.Join(name, recordName)), err
 	}
 	return bytes, files, rec.write(root, name)
 }

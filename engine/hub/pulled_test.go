@@ -84,6 +84,10 @@ func TestHalves(t *testing.T) {
 	if list, err := s.Halves(); list != nil || err != nil {
 		t.Errorf("of an empty store: %v, %v", list, err)
 	}
+	nowhere := Store{Dir: filepath.Join(s.Dir, "nowhere")}
+	if _, err := nowhere.Discard(ref(t, "o/n")); !errors.Is(err, ErrNotHere) || strings.Contains(err.Error(), s.Dir) {
+		t.Errorf("of a store that is not there: %v", err)
+	}
 	whole, err := c.Pull(t.Context(), ref(t, "o/n:Q4_0"))
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +135,57 @@ func TestHalves(t *testing.T) {
 	}
 	if _, err := s.Discard(list[0].Ref); !errors.Is(err, ErrNotHere) {
 		t.Errorf("discarded again: %v", err)
+	}
+}
+
+// TestHalvesLeft: what pulls have left that were killed is told of file by file where the record
+// speaks of a later pull, or is gone, and can be thrown away; a pull of the file goes on there.
+func TestHalvesLeft(t *testing.T) {
+	h := newFakeHub(t, map[string][]byte{"x-Q4_0.gguf": noise(300<<10, 1), "x-Q8_0.gguf": noise(400<<10, 2)})
+	c, s := h.client(t, func(o *Options) { o.Parallel, o.Chunk = 1, 64<<10 })
+	ctx, cancel := context.WithCancel(t.Context())
+	given := 0
+	h.give = func(http.ResponseWriter, *http.Request, []byte) bool {
+		if given++; given == 3 {
+			cancel()
+		}
+		return false
+	}
+	if _, err := c.Pull(ctx, ref(t, "o/n:Q8_0")); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	h.give = nil
+	if _, err := c.Pull(t.Context(), ref(t, "o/n:Q4_0")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, "p/n/dir/y.bin.part", "12345") // its records are lost
+	put(t, s, "p/n/.hub.json.part", "{")
+	list, err := s.Halves()
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	if got := list[0]; got.Ref.String() != "o/n/x-Q8_0.gguf" || got.Size != 400<<10 || got.Have < 128<<10 || got.Have >= got.Size {
+		t.Errorf("%+v", got)
+	}
+	if got := list[1]; got.Ref.String() != "p/n/dir/y.bin" || got.Size != 0 || got.Have != 0 {
+		t.Errorf("%+v", got)
+	}
+	if p, err := c.Plan(t.Context(), list[0].Ref, false); err != nil || p.Fetch != list[0].Size-list[0].Have {
+		t.Errorf("a pull of the rest: %+v, %v", p, err)
+	}
+	for _, half := range list {
+		if n, err := s.Discard(half.Ref); err != nil || n < max(half.Have, 5) {
+			t.Errorf("%s: discarded %d bytes, %v", half.Ref, n, err)
+		}
+		if _, err := s.Discard(half.Ref); !errors.Is(err, ErrNotHere) {
+			t.Errorf("%s again: %v", half.Ref, err)
+		}
+	}
+	if _, err := s.Find(ref(t, "o/n:Q4_0")); err != nil {
+		t.Error(err)
+	}
+	if got := s.files(t); !slices.Equal(got, []string{"o/n/x-Q4_0.gguf"}) {
+		t.Errorf("left: %v", got)
 	}
 }
 

@@ -50,10 +50,10 @@ func (s Store) root(create bool) (*os.Root, error) {
 
 // A repo is what the store has of one repository.
 type repo struct {
-	name   string // OWNER/NAME
-	files  []File // whole ones; Size is of the disk
-	infos  map[string]fs.FileInfo
-	junk   []string // parts and records of the store
+	name   string                 // OWNER/NAME
+	files  []File                 // whole ones; Size is of the disk
+	infos  map[string]fs.FileInfo // of both
+	junk   []string               // parts and records of the store
 	record *record
 }
 
@@ -83,6 +83,9 @@ func scan(root *os.Root, name string) (*repo, error) {
 		}
 		if reserved(d.Name()) {
 			r.junk = append(r.junk, rel)
+			if st, err := d.Info(); err == nil {
+				r.infos[rel] = st
+			}
 			return nil
 		}
 		// A link counts as what it leads to; out of the store, as nothing.
@@ -381,17 +384,15 @@ func (r *repo) without(ref Ref, goes []*variant, halves bool) (out Removal, err 
 			drop[j] = drop[base]
 		}
 	}
-	for p, st := range r.infos {
-		if drop[p] {
-			out.Bytes += st.Size()
-		}
-	}
 	for _, list := range [][]string{paths(r.files), r.junk} {
 		for _, p := range list {
 			switch {
 			case path.Base(p) == lockName: // goes with the lock
 			case drop[p]:
 				out.Files = append(out.Files, path.Join(r.name, p))
+				if st := r.infos[p]; st != nil {
+					out.Bytes += st.Size()
+				}
 			case out.all:
 				out.Left = append(out.Left, path.Join(r.name, p))
 			}

@@ -87,6 +87,9 @@ func TestRemove(t *testing.T) {
 			if tt.err != nil {
 				return
 			}
+			if want := int64(5 * len(done.Files)); done.Bytes != want {
+				t.Errorf("%d bytes of %v; want %d", done.Bytes, done.Files, want)
+			}
 			// The record says nothing any more; it may be there or not.
 			_ = os.Remove(filepath.Join(s.Dir, "o/n/.hub.json"))
 			holds(t, s, tt.left...)

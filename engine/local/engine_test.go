@@ -401,6 +401,7 @@ func TestEmbed(t *testing.T) {
 	for name, r := range map[string]engine.EmbedRequest{
 		"dimensions": {Inputs: []engine.EmbedInput{{Text: "x"}}, Dimensions: 7},
 		"input[1]":   {Inputs: []engine.EmbedInput{{Text: "x"}, {Text: strings.Repeat("y ", 9000)}}},
+		"content":    {Inputs: []engine.EmbedInput{{Text: strings.Repeat("y ", 9000)}}, Param: "content"},
 	} {
 		if _, err := e.Embed(t.Context(), "small", r); !errors.As(err, &known) || known.Param != name {
 			t.Errorf("%s: %v", name, err)

@@ -37,6 +37,23 @@ func say(ctx context.Context, e *Engine, model string, r engine.SpeakRequest) (s
 
 const twoSentences = "Hello there. The quick brown fox jumps over the lazy dog, and then it goes home again."
 
+// A word of a request's lexicon that cannot be said is the lexicon's fault, by which the client finds it.
+func TestLexiconRefused(t *testing.T) {
+	e := open(t, engine.Options{})
+	l, err := engine.ParseLexicon(`{"hello":"xx"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, spoken := say(t.Context(), e, "", engine.SpeakRequest{Text: "Hello.", Voice: "alloy", Lexicon: l})
+	_, pronounced := e.Phonemize(t.Context(), engine.PhonemizeRequest{Text: "Hello.", Lexicon: l})
+	for _, err := range []error{spoken, pronounced} {
+		var known *engine.Error
+		if !errors.As(err, &known) || known.Param != "lexicon" || !strings.HasPrefix(known.Message, "lexicon: the word \"Hello\"") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 func TestFormantVoice(t *testing.T) {
 	e := open(t, engine.Options{})
 	r := engine.SpeakRequest{Text: twoSentences, Voice: "alloy"}

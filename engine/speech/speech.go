@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,7 +143,9 @@ func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 func (m *Model) failure(err error) error {
 	var document *ssml.Error
 	switch {
-	case errors.As(err, &document), errors.Is(err, tts.ErrUnable), errors.Is(err, g2p.ErrFormat), errors.Is(err, tts.ErrScript), errors.Is(err, tts.ErrSilence):
+	case errors.Is(err, g2p.ErrFormat):
+		return lexiconError(err)
+	case errors.As(err, &document), errors.Is(err, tts.ErrUnable), errors.Is(err, tts.ErrScript), errors.Is(err, tts.ErrSilence):
 		return engine.Errorf(engine.CodeInvalidValue, "input", "%v", err)
 	case errors.Is(err, tts.ErrLanguage):
 		return engine.Errorf(engine.CodeInvalidValue, "voice", "%v; name a voice of one of these, or one of them as lang_code", err)
@@ -152,16 +155,24 @@ func (m *Model) failure(err error) error {
 	return voiceError(err, m.synth.Voices())
 }
 
+// lexiconError is of words of a request's lexicon, which are read in the language they occur in.
+func lexiconError(err error) error {
+	return engine.Errorf(engine.CodeInvalidValue, "lexicon", "lexicon: %s", strings.TrimPrefix(err.Error(), g2p.ErrFormat.Error()+": "))
+}
+
 // Phonemize tells how a text is pronounced.
 func Phonemize(ctx context.Context, reader *tts.Pronouncer, r engine.PhonemizeRequest) ([]engine.Pronunciation, error) {
 	tokens, err := reader.Phonemize(ctx, tts.Text{Text: r.Text, SSML: r.SSML, Language: r.Language, Usual: "en-us", Lexicons: []*tts.Lexicon{r.Lexicon}})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if errors.Is(err, tts.ErrLanguage) {
+	switch {
+	case err == nil:
+	case errors.Is(err, tts.ErrLanguage):
 		return nil, engine.Errorf(engine.CodeInvalidValue, "lang_code", "%v", err)
-	}
-	if err != nil {
+	case errors.Is(err, g2p.ErrFormat):
+		return nil, lexiconError(err)
+	default:
 		return nil, engine.Errorf(engine.CodeInvalidValue, "input", "%v", err)
 	}
 	out := make([]engine.Pronunciation, len(tokens))

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"quern/engine/chat"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 )
@@ -21,10 +22,11 @@ func readConversation(o *body.Object) []chat.Message {
 		return nil
 	}
 	n := 0
+	var calls ask.Calls
 	for item := range v.Items() {
 		n++
 		if m := item.Object(); m != nil {
-			out = append(out, readMessage(m)...)
+			out = append(out, readMessage(m, &calls)...)
 		}
 	}
 	if n == 0 && v.Ok() {
@@ -111,8 +113,8 @@ func (b block) refuse(takes string) {
 }
 
 // readMessage reads a turn, which is several messages where it brings results of tools:
-// those come before what the user says to them.
-func readMessage(o *body.Object) []chat.Message {
+// those come before what the user says to them, and behind the turns that made calls.
+func readMessage(o *body.Object, calls *ask.Calls) []chat.Message {
 	o.Need("role")
 	role := o.OneOf("role", chat.RoleUser, chat.RoleAssistant)
 	v, ok := o.Need("content")
@@ -126,6 +128,9 @@ func readMessage(o *body.Object) []chat.Message {
 	}
 	if role == chat.RoleAssistant {
 		readAnswer(v, &m)
+		for _, c := range m.ToolCalls {
+			calls.Made(c.ID)
+		}
 		return []chat.Message{m}
 	}
 	var said text
@@ -135,7 +140,7 @@ func readMessage(o *body.Object) []chat.Message {
 		case "text":
 			said.add(b.block)
 		case "tool_result":
-			out = append(out, readResult(b.block))
+			out = append(out, readResult(b.block, calls))
 		default:
 			b.refuse("text and tool_result")
 		}
@@ -196,10 +201,12 @@ func readUse(o *body.Object) chat.Call {
 	return call
 }
 
-func readResult(o *body.Object) chat.Message {
+func readResult(o *body.Object, calls *ask.Calls) chat.Message {
 	m := chat.Message{Role: chat.RoleTool}
 	if v, ok := o.Need("tool_use_id"); ok {
-		m.ToolCallID = v.Str()
+		if m.ToolCallID = v.Str(); !calls.MayHave(m.ToolCallID) {
+			v.Invalid("is %.140q, which no tool_use block before it has as id; a result follows the turn with its call", m.ToolCallID)
+		}
 	}
 	o.Boolean("is_error", false) // the content says so too
 	v, ok := o.Get("content")

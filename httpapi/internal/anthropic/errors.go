@@ -13,6 +13,7 @@ var kinds = map[int]string{
 	http.StatusUnauthorized:          "authentication_error",
 	http.StatusForbidden:             "permission_error",
 	http.StatusNotFound:              "not_found_error",
+	http.StatusRequestTimeout:        "timeout_error",
 	http.StatusRequestEntityTooLarge: "request_too_large",
 	http.StatusTooManyRequests:       "rate_limit_error",
 	http.StatusServiceUnavailable:    "overloaded_error",

@@ -208,6 +208,14 @@ func (e *Error) Body() Body {
 	return b
 }
 
+// SlowBody refuses a body of which so many bytes came in some time, which has to come at a rate, in
+// bytes a second.
+func SlowBody(bytes int64, took time.Duration, rate int) *Error {
+	e := New(CodeRequestTimeout, "", "the body came too slowly, %d bytes in %v; send at least %d bytes a second on average", bytes, took.Round(time.Second), rate)
+	e.Status, e.Unread = http.StatusRequestTimeout, true
+	return e
+}
+
 // Recovered turns a panic of the goroutine that defers it into an error for the client.
 func Recovered(err *error) {
 	if p := recover(); p != nil {

@@ -48,6 +48,10 @@ func Preflight(w http.ResponseWriter, r *http.Request, allowed bool) {
 		if v := r.Header.Get("Access-Control-Request-Headers"); v != "" {
 			h.Set("Access-Control-Allow-Headers", v)
 		}
+		// Browsers ask so before a page of a public address reaches one of this network.
+		if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+			h.Set("Access-Control-Allow-Private-Network", "true")
+		}
 	}
 	w.WriteHeader(http.StatusNoContent)
 }

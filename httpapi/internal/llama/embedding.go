@@ -21,7 +21,7 @@ func (a api) embedding(c *server.Call, o *body.Object) error {
 	if !o.Has(name) && o.Has("input") {
 		name = "input"
 	}
-	r := engine.EmbedRequest{Raw: ask.RawVectors(o), KeepAlive: body.KeepAlive(o)}
+	r := engine.EmbedRequest{Param: name, Raw: ask.RawVectors(o), KeepAlive: body.KeepAlive(o)}
 	if v, ok := o.Need(name); ok {
 		r.Inputs = v.Texts(server.MaxEmbedInputs)
 	}

@@ -56,7 +56,7 @@ func (a api) embed(c *server.Call, o *body.Object) error {
 // is as long as the model made it. Without a prompt it only loads the model, or unloads it.
 func (a api) embedding(c *server.Call, o *body.Object) error {
 	model := readName(o)
-	r := engine.EmbedRequest{Truncate: true, Raw: true, KeepAlive: body.KeepAlive(o)}
+	r := engine.EmbedRequest{Param: "prompt", Truncate: true, Raw: true, KeepAlive: body.KeepAlive(o)}
 	if text := o.Str("prompt"); text != "" {
 		r.Inputs = []engine.EmbedInput{{Text: text}}
 	}

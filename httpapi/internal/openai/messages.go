@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"quern/engine/chat"
+	"quern/httpapi/internal/ask"
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 )
@@ -15,9 +16,10 @@ func readMessages(o *body.Object) []chat.Message {
 		return nil
 	}
 	out := make([]chat.Message, 0, v.Count(body.MaxObjects))
+	var calls ask.Calls
 	for item := range v.Items() {
 		if m := item.Object(); m != nil {
-			out = append(out, readMessage(m))
+			out = append(out, readMessage(m, &calls))
 		}
 	}
 	if len(out) == 0 && v.Ok() {
@@ -36,7 +38,8 @@ var messageRoles = map[string]string{
 	"function":  chat.RoleTool,
 }
 
-func readMessage(o *body.Object) chat.Message {
+// readMessage reads one message behind those that made calls.
+func readMessage(o *body.Object, calls *ask.Calls) chat.Message {
 	role := ""
 	if v, ok := o.Need("role"); ok {
 		role = v.Str()
@@ -47,6 +50,9 @@ func readMessage(o *body.Object) chat.Message {
 	m := chat.Message{Role: messageRoles[role], Name: o.Str("name")}
 	if m.Role == chat.RoleAssistant {
 		m.ToolCalls = readCalls(o)
+		for _, c := range m.ToolCalls {
+			calls.Made(c.ID)
+		}
 		m.Reasoning = o.Str("reasoning_content")
 		if r := o.Str("reasoning"); m.Reasoning == "" {
 			m.Reasoning = r
@@ -55,7 +61,9 @@ func readMessage(o *body.Object) chat.Message {
 	if m.Role == chat.RoleTool {
 		m.ToolCallID = o.Str("tool_call_id")
 		if role == "tool" {
-			o.Need("tool_call_id")
+			if v, ok := o.Need("tool_call_id"); ok && !calls.MayHave(m.ToolCallID) {
+				v.Invalid("is %.140q, which no tool_calls of an assistant message before it have as id; a result follows the message with its call", m.ToolCallID)
+			}
 		}
 	}
 	readContent(o, &m)

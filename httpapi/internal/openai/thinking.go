@@ -18,6 +18,15 @@ var budgetFields = []string{"reasoning_budget", "reasoning_budget_tokens", "thin
 func readThinking(o *body.Object, budgets map[string]int, p *engine.Prompt) *engine.ReasoningBudget {
 	var t ask.Thinking
 	t.Effort(o.OneOf("reasoning_effort", server.ReasoningEfforts()...))
+	if in := o.Object("reasoning"); in != nil { // as gateways call it, OpenRouter among them
+		if effort := in.OneOf("effort", server.ReasoningEfforts()...); effort != "" {
+			t.Effort(effort)
+		}
+		if in.Has("enabled") {
+			t.Enable(in.Boolean("enabled", true))
+		}
+		t.Limit(in, "max_tokens")
+	}
 	if in := o.Object("thinking"); in != nil {
 		t.Enable(in.OneOf("type", "enabled", "disabled", "adaptive") != "disabled")
 		t.Limit(in, "budget_tokens")
@@ -32,8 +41,8 @@ func readThinking(o *body.Object, budgets map[string]int, p *engine.Prompt) *eng
 	return t.Apply(budgets, p)
 }
 
-// readShown reads where a reply shows thinking: vLLM's and llama-server's fields win over the
-// setting.
+// readShown reads where a reply shows thinking: fields of vLLM, llama-server and gateways win over
+// the setting.
 func readShown(o *body.Object, as server.ReasoningField) server.ReasoningField {
 	switch o.OneOf("reasoning_format", "auto", "none", "deepseek") {
 	case "none":
@@ -41,7 +50,11 @@ func readShown(o *body.Object, as server.ReasoningField) server.ReasoningField {
 	case "deepseek":
 		as = server.ReasoningContent
 	}
-	if !o.Boolean("include_reasoning", true) {
+	hidden := !o.Boolean("include_reasoning", true)
+	if in := o.Object("reasoning"); in != nil && in.Boolean("exclude", false) {
+		hidden = true
+	}
+	if hidden {
 		as = reasoningHidden
 	}
 	return as

@@ -116,7 +116,7 @@ func (a api) detokenize(c *server.Call, o *body.Object) error {
 	model := o.Str("model")
 	var ids []token.ID
 	if v, ok := o.Need("tokens"); ok {
-		ids = v.Tokens()
+		ids = v.IDs() // of an empty text there are none
 	}
 	if err := a.Finish(c, o); err != nil {
 		return err

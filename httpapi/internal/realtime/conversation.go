@@ -80,6 +80,9 @@ func (s *session) createItem(o *body.Object) error {
 	if _, err := s.find(it.id, ""); err == nil {
 		return fault.New(engine.CodeInvalidValue, "item.id", "there is an item %.140q already", it.id)
 	}
+	if it.kind == itemOutput && !slices.ContainsFunc(s.items, func(c *item) bool { return c.kind == itemCall && c.callID == it.callID }) {
+		return fault.New(engine.CodeInvalidValue, "item.call_id", "item.call_id: there is no function_call with call_id %.140q in the conversation; create that first", it.callID)
+	}
 	if err := s.room(it); err != nil {
 		return err
 	}

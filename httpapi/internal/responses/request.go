@@ -3,6 +3,7 @@ package responses
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -153,6 +154,7 @@ func (a *api) readInput(c *server.Call, o *body.Object, r *request) ([]*item, er
 
 // recall puts what the request goes on from before what it says.
 func (a *api) recall(c *server.Call, r *request, instructions string, items []*item) error {
+	var earlier []*item
 	if r.object.Previous != nil {
 		before, err := conversationOf(c.R.Context(), a.store, r.owner, *r.object.Previous)
 		if err != nil {
@@ -168,15 +170,33 @@ func (a *api) recall(c *server.Call, r *request, instructions string, items []*i
 		if err := a.Widen(c, joined(before)); err != nil {
 			return err
 		}
-		earlier, err := conversation(before)
-		if err != nil {
+		if earlier, err = conversation(before); err != nil {
 			return err
 		}
-		items = slices.Concat(earlier, items)
 	}
+	if err := strayOutput(earlier, items); err != nil {
+		return err
+	}
+	items = slices.Concat(earlier, items)
 	r.Prompt.Messages, r.Prompt.Param = messages(instructions, items), "input"
 	if len(r.Prompt.Messages) == 0 {
 		return fault.New(engine.CodeInvalidValue, "input", "input has nothing to answer")
+	}
+	return nil
+}
+
+// strayOutput refuses an output whose call is neither among earlier items nor before it. Where
+// state is kept, one was forgotten: the model would not know what it asked for.
+func strayOutput(earlier, items []*item) error {
+	var calls ask.Calls
+	for i, it := range slices.Concat(earlier, items) {
+		switch {
+		case it.kind == itemCall:
+			calls.Made(it.callID)
+		case it.kind == itemOutput && i >= len(earlier) && !calls.Has(it.callID):
+			at := fmt.Sprintf("input[%d].call_id", i-len(earlier))
+			return fault.New(engine.CodeInvalidValue, at, "%s: no tool call found for function call output with call_id %.140q; send the function_call item before it, or the previous_response_id of the response that has it", at, it.callID)
+		}
 	}
 	return nil
 }

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"quern/engine"
@@ -69,7 +67,7 @@ func (a *API) readBody(c *Call, limit int64) ([]byte, error) {
 }
 
 // inflated is src as it was before a Content-Encoding, cut at limit bytes too.
-func (a *API) inflated(c *Call, sent *idleReader, src *countReader, limit int64) (io.Reader, error) {
+func (a *API) inflated(c *Call, sent *sentReader, src *countReader, limit int64) (io.Reader, error) {
 	switch enc := strings.ToLower(strings.TrimSpace(c.R.Header.Get("Content-Encoding"))); enc {
 	case "", "identity":
 		return src, nil
@@ -117,19 +115,19 @@ func (a *API) Widen(c *Call, more []byte) error {
 
 // incoming is the body of a request: as it is sent, and cut at limit bytes, with a
 // failure in these words.
-func (a *API) incoming(c *Call, limit int64, over string) (*idleReader, *countReader, error) {
+func (a *API) incoming(c *Call, limit int64, over string) (*sentReader, *countReader, error) {
 	tooLarge := fault.New(fault.CodeTooLarge, "", over, limit)
 	tooLarge.Unread = true
 	if c.R.ContentLength > limit {
 		return nil, nil, tooLarge
 	}
-	sent := &idleReader{r: c.R.Body, w: c.W, idle: a.Options.BodyIdle}
+	sent := &sentReader{r: c.R.Body, w: c.W, idle: a.Options.BodyIdle, grace: a.Options.BodyIdle}
 	return sent, &countReader{sent, limit, tooLarge}, nil
 }
 
 // bodyError says why a body could not be read, which is malformed if the client, the
 // network and the disk did what they should.
-func (a *API) bodyError(c *Call, sent *idleReader, err error, malformed *fault.Error) error {
+func (a *API) bodyError(c *Call, sent *sentReader, err error, malformed *fault.Error) error {
 	var known *fault.Error
 	var disk *spool.Error
 	switch {
@@ -139,9 +137,12 @@ func (a *API) bodyError(c *Call, sent *idleReader, err error, malformed *fault.E
 		full := fault.FromSpool(disk)
 		full.Unread = true
 		return full
+	case errors.Is(sent.err, os.ErrDeadlineExceeded) && sent.slow && c.sent == nil:
+		return fault.SlowBody(sent.bytes, sent.waited, LeastBodyRate)
 	case errors.Is(sent.err, os.ErrDeadlineExceeded):
-		// 408 would make clients send it again: close instead.
-		a.log.InfoContext(c.R.Context(), "body stalled", "idle", a.Options.BodyIdle)
+		// 408 would make clients send it again: close instead. An answer that has begun ends with
+		// its context, which net/http cancels.
+		a.log.InfoContext(c.R.Context(), "body stalled", "idle", a.Options.BodyIdle, "bytes", sent.bytes, "waited", sent.waited)
 		return fault.ErrGone
 	case chunksBroken(c.R, sent.err):
 		return fault.New(engine.CodeInvalidValue, "", "the body's chunks are malformed (Transfer-Encoding: chunked): %v", sent.err)
@@ -174,32 +175,6 @@ func (a *API) refuse(c *Call, e *fault.Error) {
 	}
 	c.W.rc.SetReadDeadline(time.Now().Add(drainTime))
 	io.CopyN(io.Discard, c.R.Body, drainBytes)
-}
-
-// An idleReader gives every read a deadline and keeps the error that ended it.
-type idleReader struct {
-	r    io.Reader
-	w    *response
-	idle time.Duration
-	err  error
-
-	// Of a body that is answered while it is being sent:
-	all  atomic.Bool   // it was read to its end
-	done chan struct{} // closed when nobody reads it any more
-
-	mu   sync.Mutex
-	over bool // what comes is thrown away, until a deadline that stays
-}
-
-func (r *idleReader) Read(p []byte) (int, error) {
-	r.mu.Lock()
-	if r.idle > 0 && !r.over {
-		r.w.rc.SetReadDeadline(time.Now().Add(r.idle))
-	}
-	r.mu.Unlock()
-	n, err := r.r.Read(p)
-	r.err = err
-	return n, err
 }
 
 // A countReader fails with over after left bytes.

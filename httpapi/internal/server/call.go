@@ -27,7 +27,7 @@ type Call struct {
 	unknown bool         // the caller has named no key yet
 	manages bool         // the caller may pull and remove models
 
-	sent    *idleReader // a body that is answered while it is being sent; else nil
+	sent    *sentReader // a body that is answered while it is being sent; else nil
 	op      string
 	span    trace.Span    // of the work of a model, nil without
 	Loading time.Duration // how long Prepare waited for the model
@@ -65,6 +65,7 @@ type response struct {
 	http.ResponseWriter
 	rc     *http.ResponseController
 	limit  time.Duration // of one write; not positive means none
+	http2  bool
 	status int           // 0 until the header is written
 	weight int64         // of the body
 	share  *budget.Share // of the body, until the answer begins or, if that is large, ends; else nil
@@ -91,6 +92,7 @@ func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *response) WriteHeader(status int) {
 	w.deadline()
+	defer w.written()
 	if w.status == 0 {
 		w.status = status
 	}
@@ -119,6 +121,7 @@ func (w *response) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
+	defer w.written()
 	const piece = 64 << 10
 	n := 0
 	for {
@@ -134,6 +137,7 @@ func (w *response) Write(p []byte) (int, error) {
 // Flush sends what was written.
 func (w *response) Flush() error {
 	w.deadline()
+	defer w.written()
 	return w.rc.Flush()
 }
 
@@ -142,6 +146,14 @@ func (w *response) Flush() error {
 func (w *response) deadline() {
 	if w.limit > 0 {
 		w.rc.SetWriteDeadline(time.Now().Add(w.limit))
+	}
+}
+
+// written ends the deadline of a write where it would not wait for the next: in HTTP/2 it ends
+// the stream when it runs out, whether or not anything is being written.
+func (w *response) written() {
+	if w.limit > 0 && w.http2 {
+		w.rc.SetWriteDeadline(time.Time{})
 	}
 }
 

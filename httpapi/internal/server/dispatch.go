@@ -19,8 +19,11 @@ import (
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
-	w := &response{ResponseWriter: rw, rc: http.NewResponseController(rw), limit: a.Options.StreamWrite, path: pathUnmatched}
-	w.deadline()
+	w := &response{ResponseWriter: rw, rc: http.NewResponseController(rw), limit: a.Options.StreamWrite, http2: r.ProtoMajor == 2, path: pathUnmatched}
+	if !w.http2 {
+		w.deadline()
+	}
+	defer w.deadline() // of what net/http writes when this returns
 	if r.ContentLength != 0 && a.Options.BodyIdle > 0 {
 		// Also for bodies that no handler reads: net/http does so before it answers.
 		w.rc.SetReadDeadline(begin.Add(a.Options.BodyIdle))

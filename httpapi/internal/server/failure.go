@@ -13,7 +13,7 @@ import (
 // writeError answers with e, which must come before anything else was written.
 func (a *API) writeError(c *Call, e *fault.Error) {
 	h := c.W.Header()
-	if (e.Status >= 500 || e.Status == http.StatusConflict) && !e.Retry {
+	if (e.Status >= 500 || e.Status == http.StatusConflict || e.Status == http.StatusRequestTimeout) && !e.Retry {
 		h.Set("x-should-retry", "false")
 	}
 	if (e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests) && e.Retry {

@@ -47,10 +47,14 @@ func (a *API) ReadComingForm(c *Call, early func(f *body.Form, head []byte) bool
 		c.W.rc.SetReadDeadline(time.Time{})
 		return f, nil
 	}
-	// net/http cannot take the next request of a connection whose body it has to read the
-	// end of after a handler that wrote while it read.
-	c.W.Header().Set("Connection", "close")
+	if c.R.ProtoMajor == 1 {
+		// net/http cannot take the next request of a connection whose body it has to read the
+		// end of after a handler that wrote while it read.
+		c.W.Header().Set("Connection", "close")
+	}
 	c.W.rc.EnableFullDuplex()
+	// Opus writes little of pauses: the average counts after the longest session of live sound.
+	sent.grace = a.Options.Realtime.Total
 	c.sent = sent
 	return f, nil
 }

@@ -46,10 +46,11 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 		IdleTimeout:       max(a.Options.Idle, 0),
 		MaxHeaderBytes:    MaxHeaderBytes,
 		ConnState:         a.connState,
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: max(a.Options.StreamWrite, 0)},
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(ln) }()
+	go func() { failed <- srv.Serve(&tellingListener{Listener: ln, log: a.log}) }()
 	select {
 	case err := <-failed:
 		cancel(ShuttingDown())
