@@ -96,7 +96,10 @@ func helpCmd(root *cobra.Command) *cobra.Command {
 		Short:  "Tell more about a command",
 		Hidden: true,
 		RunE: func(help *cobra.Command, args []string) error {
-			if slices.Equal(args, []string{"settings"}) {
+			if len(args) > 0 && args[0] == "settings" {
+				if len(args) > 1 {
+					return usageError{fmt.Errorf("quern help settings takes no more words, got %q", args[1])}
+				}
 				w, flush := terminal.Breaking(help.OutOrStdout())
 				defer flush()
 				return settings.Help(w)
