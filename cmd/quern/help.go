@@ -95,6 +95,16 @@ func helpCmd(root *cobra.Command) *cobra.Command {
 		Use:    "help [COMMAND]",
 		Short:  "Tell more about a command",
 		Hidden: true,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			words := []string{"settings"}
+			for _, c := range root.Commands() {
+				words = append(words, c.Name())
+			}
+			if len(args) > 0 {
+				words = nil
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(help *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "settings" {
 				if len(args) > 1 {
