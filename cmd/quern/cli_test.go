@@ -80,6 +80,8 @@ func TestCommandLine(t *testing.T) {
 		{"a flag of others that is a setting", "serve --api-key k", "", nil, 2, nil, []string{"; quern has the variable QUERN_API_KEY, or auth:"}},
 		{"a flag that only others have here", "say --port 3", "", nil, 2, nil, []string{"unknown flag: --port\n"}},
 		{"a model as flag", "run --model tiny.gguf hello", "", nil, 2, nil, []string{"the model is an argument: quern run [MODEL] [PROMPT...]\n"}},
+		{"a prompt as flag", "run -p hello", "", nil, 2, nil, []string{"the prompt is an argument: quern run [MODEL] [PROMPT...]\n"}},
+		{"a command of Ollama", "stop llama3.2", "", nil, 2, nil, []string{"unknown command \"stop\"\n"}},
 		{"a model as short flag", "bench -m tiny.gguf", "", nil, 2, nil, []string{"the model is an argument: quern bench MODEL"}},
 		{"argument where none belongs", "serve model.gguf", "", nil, 2, nil, []string{"takes no arguments", "model.gguf"}},
 		{"no file", "inspect", "", nil, 2, nil, []string{"which model? Write: quern inspect MODEL\n"}},

@@ -180,6 +180,7 @@ var otherNames = map[string]string{
 	"download": "pull", "fetch": "pull", "get": "pull", "install": "pull",
 	"ls": "list", "models": "list",
 	"remove": "rm", "delete": "rm",
+	"stop": "", "ps": "", "cp": "", "push": "", // what Ollama has and quern has not is no slip of something else
 	"settings": "help settings", "config": "help settings", "options": "help settings",
 }
 
@@ -189,9 +190,9 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	meant := otherNames[word]
+	meant, known := otherNames[word]
 	switch {
-	case meant != "":
+	case known:
 	case settings.Exists(word) || settings.IsHub(word) || strings.Contains(word, " "):
 		meant = "run " + shellWord(word)
 	default:
