@@ -119,6 +119,7 @@ func TestCommandLine(t *testing.T) {
 		{"tokens of standard input", "tokenize --ids --no-special -", "a", nil, 0, []string{"\n"}, nil},
 		{"a prompt on standard input", "run --max-tokens 1 quern-tiny -", " \n", nil, 2, nil, []string{"the prompt is empty"}},
 		{"no ids", "tokenize --decode x1", "", nil, 2, nil, []string{`"x1" is no token id`}},
+		{"a language of SSML", `phonemize <speak xml:lang="es">hola</speak>`, "", nil, 0, []string{"ˈola\n"}, nil},
 		{"ids of another model", "tokenize --decode 735 1766 15339", "", nil, 1, nil, []string{"15339 is no token of the model, whose are 0 to 3071"}},
 		{"settings of something", "help settings threads", "", nil, 2, nil, []string{`takes no more words, got "threads"`}},
 		{"threads", "serve --threads 100000", "", nil, 2, nil, []string{"--threads: must be from 0 to 1024, got 100000"}},
