@@ -96,7 +96,7 @@ func describe(b []byte, tagged bool) *Error {
 		return &Error{Found: "empty file", Kind: ErrEmpty}
 	case found != "":
 	case isText(b):
-		found = textKind(b)
+		found = textKind(b) + ", and no sound"
 	case len(bytes.Trim(b, "\x00")) == 0:
 		found = "a file of zeros"
 	default:
@@ -323,13 +323,13 @@ func textKind(b []byte) string {
 		{"<svg", "an SVG image"},
 		{"#extm3u", "a playlist"},
 		{"[playlist]", "a playlist"},
-		{"{", "JSON"},
-		{"[", "JSON"},
+		{"{", "a JSON file"},
+		{"[", "a JSON file"},
 		{"data:", "a data URL"},
 	} {
 		if strings.HasPrefix(s, k.prefix) {
 			return k.name
 		}
 	}
-	return "text"
+	return "a text file"
 }

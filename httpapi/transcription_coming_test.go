@@ -167,7 +167,7 @@ func TestComingBad(t *testing.T) {
 		want   string
 	}{
 		{"a field too late", append(live, "file_format=pcm_16000"), noise(2), []string{"language=de"}, 200, "language came after the file"},
-		{"no sound", live, []byte(strings.Repeat("this is a text. ", 500)), nil, 400, "text: not supported"},
+		{"no sound", live, []byte(strings.Repeat("this is a text. ", 500)), nil, 400, "a text file, and no sound: not supported"},
 		{"not streamed", []string{earField, "live=true", "file_format=pcm_16000"}, noise(1), nil, 400, "needs stream=true"},
 		{"an unknown layout", append(live, "file_format=pcm_7"), noise(1), nil, 400, "file_format must be one of pcm_8000"},
 		{"an unknown model", []string{"model=nobody", "stream=true", "live=true", "file_format=pcm_16000"}, noise(1), nil, 404, "nobody"},

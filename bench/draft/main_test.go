@@ -34,7 +34,8 @@ func TestMTP(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(out.String()) {
-		if strings.HasPrefix(line, "| MTP, wrong with probability 0 |") && !strings.Contains(line, "| 100 % |") {
+		// A busy machine may find no gain in drafts, and makes none.
+		if strings.HasPrefix(line, "| MTP, wrong with probability 0 |") && !strings.Contains(line, "| 100 % |") && !strings.Contains(line, "| – |") {
 			t.Errorf("what is never wrong was not drawn: %s", line)
 		}
 	}

@@ -29,7 +29,7 @@ func (o *replyOptions) readTools() error {
 	if err == nil {
 		o.tools, err = tools.Read(b)
 		if err != nil {
-			err = fmt.Errorf("%s: tools%w", o.toolFile, err)
+			err = fmt.Errorf("%s: %w", o.toolFile, err)
 		}
 	}
 	if err != nil {

@@ -48,6 +48,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"quantize", "a", "b", "q"}, []string{"q4_k_m"}, nil},
 		{[]string{"rm", ""}, []string{"o/n:Q4_K_M"}, nil},
 		{[]string{"completion", ""}, []string{"bash", "zsh", "fish", "powershell"}, nil},
+		{[]string{"help", ""}, []string{"serve", "settings"}, nil},
 		{[]string{"in"}, []string{"inspect"}, nil},
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

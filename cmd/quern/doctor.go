@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -70,7 +71,8 @@ func (a *app) machine(cmd *cobra.Command) *doctor.Machine {
 		GPU: func() error { return device.Check("cuda") },
 	}
 	s, err := a.load(cmd)
-	if m.Bad = err; err != nil {
+	if err != nil {
+		m.Bad = errors.New(explain(err))
 		s = &settings.Loaded{}
 	}
 	m.Config, m.Threads = s.File, s.Threads

@@ -97,7 +97,7 @@ func TestErrors(t *testing.T) {
 		{"inspect --models dir tiny.gguf", 2, "--models has no effect: tiny.gguf is a file"},
 		{"transcribe --format srt empty empty", 2, "--format srt takes one file at a time: two in a row are no subtitles"},
 		{"transcribe --model WHISPER empty", 1, "empty: empty file: no audio in it"},
-		{"transcribe --model WHISPER secret.txt", 1, "secret.txt: text: not supported"},
+		{"transcribe --model WHISPER secret.txt", 1, "secret.txt: a text file, and no sound: not supported"},
 		{"transcribe --model WHISPER cut.wav", 1, "…"},
 		{"bench --pp 3 WHISPER", 2, "--pp has no effect: a recogniser is measured"},
 		{"run WHISPER hi", 1, `model "ggml-tiny-f16" is for transcription and cannot be used for completion; try: quern transcribe --model WHISPER FILE`},

@@ -95,8 +95,21 @@ func helpCmd(root *cobra.Command) *cobra.Command {
 		Use:    "help [COMMAND]",
 		Short:  "Tell more about a command",
 		Hidden: true,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			words := []string{"settings"}
+			for _, c := range root.Commands() {
+				words = append(words, c.Name())
+			}
+			if len(args) > 0 {
+				words = nil
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(help *cobra.Command, args []string) error {
-			if slices.Equal(args, []string{"settings"}) {
+			if len(args) > 0 && args[0] == "settings" {
+				if len(args) > 1 {
+					return usageError{fmt.Errorf("quern help settings takes no more words, got %q", args[1])}
+				}
 				w, flush := terminal.Breaking(help.OutOrStdout())
 				defer flush()
 				return settings.Help(w)
@@ -167,6 +180,7 @@ var otherNames = map[string]string{
 	"download": "pull", "fetch": "pull", "get": "pull", "install": "pull",
 	"ls": "list", "models": "list",
 	"remove": "rm", "delete": "rm",
+	"stop": "", "ps": "", "cp": "", "push": "", // what Ollama has and quern has not is no slip of something else
 	"settings": "help settings", "config": "help settings", "options": "help settings",
 }
 
@@ -176,9 +190,9 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	meant := otherNames[word]
+	meant, known := otherNames[word]
 	switch {
-	case meant != "":
+	case known:
 	case settings.Exists(word) || settings.IsHub(word) || strings.Contains(word, " "):
 		meant = "run " + shellWord(word)
 	default:

@@ -83,11 +83,13 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if errors.As(err, &silent) {
 		return silent.code
 	}
-	fmt.Fprintf(a.err, "quern: %s\n", explain(err))
+	w, flush := terminal.Breaking(a.err)
+	defer flush() // a terminal that is gone cannot be told
+	fmt.Fprintf(w, "quern: %s\n", explain(err))
 	if u := (usageError{}); !errors.As(err, &u) {
 		return exitFailure
 	}
-	fmt.Fprintf(a.err, "See %q.\n", cmd.CommandPath()+" --help")
+	fmt.Fprintf(w, "See %q.\n", cmd.CommandPath()+" --help")
 	return exitUsage
 }
 

@@ -30,14 +30,17 @@ var otherFlags = map[string]string{
 	"lora-modules": "models[].adapters in the configuration", "metrics": "/metrics, which is always there",
 }
 
+// arguments are flags of other programs for what is an argument of some of quern's commands.
+var arguments = map[string]string{"model": "MODEL", "m": "MODEL", "prompt": "PROMPT", "p": "PROMPT", "text": "TEXT", "file": "FILE", "f": "FILE"}
+
 // instead says what cmd has for a flag of another program, "" for nothing. known says that it is one.
 func instead(cmd *cobra.Command, unknown *pflag.NotExistError) (words string, known bool) {
 	name := unknown.GetSpecifiedName()
 	if short := unknown.GetSpecifiedShortnames(); short != "" {
 		name = short
 	}
-	if (name == "model" || name == "m") && strings.Contains(cmd.Use, "MODEL") {
-		return "; the model is an argument: " + strings.TrimSuffix(cmd.UseLine(), " [flags]"), true
+	if word, ok := arguments[name]; ok && strings.Contains(cmd.Use, word) {
+		return "; the " + strings.ToLower(word) + " is an argument: " + strings.TrimSuffix(cmd.UseLine(), " [flags]"), true
 	}
 	words, known = otherFlags[name]
 	flag, isFlag := strings.CutPrefix(words, "--")

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,11 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			if err != nil {
 				return err
 			}
-			if st, err := os.Stat(source); err == nil && st.Mode().IsRegular() {
+			st, err := os.Stat(source)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return fmt.Errorf("%s is part of quern, and no file that can be quantised", args[0])
+			case err == nil && st.Mode().IsRegular():
 				if use := local.FileUse(source); use != "" {
 					return fmt.Errorf("quantize writes text models, and %s is for: %s", args[0], use)
 				}
@@ -63,7 +68,7 @@ Which weights get more bits than others follows llama.cpp, which reads the file 
 			if err != nil {
 				return err
 			}
-			st, err := os.Stat(args[1])
+			st, err = os.Stat(args[1])
 			if err != nil {
 				return err
 			}

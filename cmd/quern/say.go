@@ -272,7 +272,7 @@ func (a *app) phonemizeCmd() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&language, "language", "en-us", "`code`: "+strings.Join(engine.Languages(), ", "))
+	cmd.Flags().StringVar(&language, "language", "", "`code`: "+strings.Join(engine.Languages(), ", ")+" (default what xml:lang says, else en-us)")
 	cmd.Flags().StringVar(&lexicon, "lexicon", "", "`file` of words and how they are said: PLS, JSON, or a word and its phonemes a line")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every word with its place and where its phonemes come from")
 	return cmd

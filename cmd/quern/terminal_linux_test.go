@@ -15,6 +15,15 @@ import (
 	"quern/bench/fixtures"
 )
 
+// An error on a narrow terminal has whole words.
+func TestTerminalError(t *testing.T) {
+	p := onTerminal(t, 40, nil, "run", "nothere.gguf", "hello")
+	code, all := p.ended()
+	if code != 1 || !strings.Contains(all, "no file \"nothere.gguf\" and no\r\nmodel of that name; there is") {
+		t.Errorf("exit code %d: %q", code, all)
+	}
+}
+
 // A chat on a narrow terminal: words are whole, several lines are one turn, Ctrl-C does
 // not end it and Ctrl-D does.
 func TestTerminalChat(t *testing.T) {

@@ -27,7 +27,7 @@ func (a *app) tokenizeCmd() *cobra.Command {
 With --decode it goes the other way: the arguments are token ids.`,
 		Example: `  quern tokenize Hello world
   quern tokenize --model model.gguf --ids < prompt.txt
-  quern tokenize --decode 15339 1917`,
+  quern tokenize --decode 735 1766`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.tokenize(cmd, args, o) },
 	}
 	f := cmd.Flags()
@@ -104,7 +104,7 @@ func (a *app) tokenize(cmd *cobra.Command, args []string, o tokenizeOptions) err
 }
 
 // parseIDs reads token ids separated by spaces or commas; brackets around them
-// are fine, so that --json's array can be pasted.
+// are fine, so that an array of them can be pasted.
 func parseIDs(text string) ([]token.ID, error) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n,[]", r) })
 	if len(words) == 0 {

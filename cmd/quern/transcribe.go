@@ -164,7 +164,7 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	e, lease, err := a.openModel(ctx, cmd, o.model, engine.KindTranscription)
 	if err != nil {
 		if o.model == "" && isCode(err, engine.CodeMissingParam) {
-			err = usageError{errors.New("no Whisper model is configured, and none is built in; name one, as in --model hub:ggerganov/whisper.cpp/ggml-base.bin")}
+			err = usageError{errors.New("there is no model that transcribes, and none is built in; name one, as in --model hub:ggerganov/whisper.cpp/ggml-base.bin")}
 		}
 		return err
 	}

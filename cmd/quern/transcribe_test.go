@@ -96,7 +96,7 @@ func TestTranscribeLive(t *testing.T) {
 	if joined == "" || !final {
 		t.Errorf("%q", lines)
 	}
-	if code, _, errs := quern(t, "this is no sound", nil, "transcribe", "--live", "--model", model, "-"); code != 1 || !strings.Contains(errs, "text: not supported") {
+	if code, _, errs := quern(t, "this is no sound", nil, "transcribe", "--live", "--model", model, "-"); code != 1 || !strings.Contains(errs, "a text file, and no sound: not supported") {
 		t.Errorf("a text: exit code %d, %q", code, errs)
 	}
 }

@@ -92,3 +92,16 @@ func TestDefaultOfUsualName(t *testing.T) {
 		t.Errorf("found %v", r)
 	}
 }
+
+// A usual name of a kind that has no default says so, and not that there is no such model.
+func TestUsualNameOfNothing(t *testing.T) {
+	o := engine.Options{Models: []engine.ModelOptions{{Name: "a", Path: "there"}}}
+	c, err := New(Options{Options: o, Kinds: &counted{looks: map[string]int{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `"whisper-1" means the default transcription model: no transcription model is served`
+	if _, err := c.Lookup("whisper-1", engine.KindTranscription); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

@@ -143,13 +143,19 @@ func (c *Catalog) loosely(name string) (Ref, bool) {
 			}
 		}
 	}
-	// A default that is itself such a name means nothing more.
-	if usual, ok := usualNames[strings.ToLower(name)]; ok && usualNames[strings.ToLower(c.o.Defaults[usual])] == "" {
+	if usual, ok := c.usual(name); ok {
 		if d, err := c.defaultFor(usual); err == nil {
 			return d, true
 		}
 	}
 	return Ref{}, false
+}
+
+// usual is the kind whose default model clients call by a name. A default that is itself such
+// a name means nothing more.
+func (c *Catalog) usual(name string) (engine.Kind, bool) {
+	kind, ok := usualNames[strings.ToLower(name)]
+	return kind, ok && usualNames[strings.ToLower(c.o.Defaults[kind])] == ""
 }
 
 // defaultFor returns the model a request means that names none: the configured one,
@@ -177,13 +183,18 @@ func (c *Catalog) defaultFor(kind engine.Kind) (Ref, error) {
 		one = n
 	}
 	if one == nil {
-		return Ref{}, engine.Errorf(engine.CodeMissingParam, "model", "no %s model is served", kind)
+		return Ref{}, engine.Errorf(engine.CodeMissingParam, "model", "no %s model is served; add one to the models of the server", kind)
 	}
 	return Ref{Entry: one}, nil
 }
 
 // notFound names the models closest to what was asked for.
 func (c *Catalog) notFound(name string, list []*Entry) error {
+	if usual, ok := c.usual(name); ok {
+		if _, err := c.defaultFor(usual); err != nil {
+			return engine.Errorf(engine.CodeModelNotFound, "model", "%q means the default %s model: %v", name, usual, err)
+		}
+	}
 	var close []string
 	low := strings.ToLower(name)
 	for _, n := range list {

@@ -100,7 +100,7 @@ func (m *Reader) Alone(ctx context.Context, text string, room int, head bool, wi
 func (m *Reader) Check(ids []token.ID, param string) error {
 	for _, id := range ids {
 		if id < 0 || int(id) >= m.Tokens {
-			return engine.Errorf(engine.CodeInvalidValue, param, "%s holds token %d; the vocabulary has %d tokens", param, id, m.Tokens)
+			return engine.Errorf(engine.CodeInvalidValue, param, "%s: %d is no token of the model, whose are 0 to %d", param, id, m.Tokens-1)
 		}
 	}
 	return nil

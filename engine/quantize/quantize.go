@@ -41,7 +41,7 @@ func File(ctx context.Context, o Options) error {
 		return err
 	}
 	if _, err := os.Stat(o.Target); err == nil {
-		return fmt.Errorf("%s exists already", o.Target)
+		return fmt.Errorf("%s exists already; remove it, or name another file", o.Target)
 	}
 	source, err := formats.Open(o.Source)
 	if err != nil {

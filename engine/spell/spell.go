@@ -26,10 +26,10 @@ func Distance(a, b string) int {
 }
 
 // Closest returns the candidate that a typing mistake most likely meant, or ""
-// when none is near: at most one edit per three letters, and never more than
-// three.
+// when none is near: at most one edit per three letters, or one less than three,
+// and never more than three.
 func Closest(word string, candidates []string) string {
-	limit := min(3, (len(word)+2)/3)
+	limit := min(3, (len(word)+1)/3)
 	best := ""
 	for _, c := range candidates {
 		if d := Distance(word, c); d <= limit && (best == "" || d < limit || c < best) {

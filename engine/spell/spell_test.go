@@ -25,7 +25,7 @@ func TestClosest(t *testing.T) {
 	words := []string{"listen", "limits", "log", "models", "model_dirs"}
 	for _, tt := range []struct{ word, want string }{
 		{"listn", "listen"}, {"lsiten", "listen"}, {"listen", "listen"}, {"model", "models"}, {"modelsdirs", "model_dirs"},
-		{"colour", ""}, {"", ""}, {"x", ""}, {"lgo", "log"},
+		{"colour", ""}, {"", ""}, {"x", ""}, {"lgo", "log"}, {"port", ""}, {"loud", ""},
 	} {
 		if got := spell.Closest(tt.word, words); got != tt.want {
 			t.Errorf("Closest(%q) = %q; want %q", tt.word, got, tt.want)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import urllib.error
 import urllib.request
 
 request = urllib.request.Request(
@@ -13,14 +14,17 @@ request = urllib.request.Request(
         "stream": True,
     }).encode(),
 )
-with urllib.request.urlopen(request) as response:
-    for line in response:
-        event = line.decode().removeprefix("data: ").strip()
-        if not event.startswith("{"):
-            continue  # an empty line, a comment that keeps the connection open, or [DONE]
-        chunk = json.loads(event)
-        if "error" in chunk:
-            raise SystemExit(chunk["error"]["message"])
-        for choice in chunk["choices"]:
-            print(choice["delta"].get("content") or "", end="", flush=True)
+try:
+    with urllib.request.urlopen(request) as response:
+        for line in response:
+            event = line.decode().removeprefix("data: ").strip()
+            if not event.startswith("{"):
+                continue  # an empty line, a comment that keeps the connection open, or [DONE]
+            chunk = json.loads(event)
+            if "error" in chunk:
+                raise SystemExit(chunk["error"]["message"])
+            for choice in chunk["choices"]:
+                print(choice["delta"].get("content") or "", end="", flush=True)
+except urllib.error.HTTPError as failure:
+    raise SystemExit(failure.read().decode())  # says what to change
 print()

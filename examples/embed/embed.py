@@ -2,6 +2,7 @@
 
 import json
 import os
+import urllib.error
 import urllib.request
 
 TEXTS = ["What is the capital of France?", "What is the capital of Italy?", "Tell me a story about a cat."]
@@ -11,8 +12,11 @@ request = urllib.request.Request(
     headers={"Authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "none")},
     data=json.dumps({"model": "quern-tiny", "input": TEXTS}).encode(),
 )
-with urllib.request.urlopen(request) as response:
-    vectors = [item["embedding"] for item in json.load(response)["data"]]
+try:
+    with urllib.request.urlopen(request) as response:
+        vectors = [item["embedding"] for item in json.load(response)["data"]]
+except urllib.error.HTTPError as failure:
+    raise SystemExit(failure.read().decode())  # says what to change
 
 # Vectors have length 1, so the cosine is the sum of products.
 for text, vector in zip(TEXTS, vectors):

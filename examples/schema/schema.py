@@ -2,6 +2,7 @@
 
 import json
 import os
+import urllib.error
 import urllib.request
 
 SCHEMA = {
@@ -23,8 +24,11 @@ request = urllib.request.Request(
         "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA}},
     }).encode(),
 )
-with urllib.request.urlopen(request) as response:
-    choice = json.load(response)["choices"][0]
+try:
+    with urllib.request.urlopen(request) as response:
+        choice = json.load(response)["choices"][0]
+except urllib.error.HTTPError as failure:
+    raise SystemExit(failure.read().decode())  # says what to change
 if choice["finish_reason"] != "stop":
     raise SystemExit("the reply was cut off: " + choice["message"]["content"])
 print(json.loads(choice["message"]["content"])["answer"])

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+import urllib.error
 import urllib.request
 
 file = sys.argv[1] if len(sys.argv) > 1 else "hello.mp3"
@@ -12,6 +13,9 @@ request = urllib.request.Request(
     headers={"Authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "none")},
     data=json.dumps({"input": "Hello there. How are you?", "voice": "af_bella", "response_format": "mp3"}).encode(),
 )
-with urllib.request.urlopen(request) as response, open(file, "wb") as out:
-    shutil.copyfileobj(response, out)
+try:
+    with urllib.request.urlopen(request) as response, open(file, "wb") as out:
+        shutil.copyfileobj(response, out)
+except urllib.error.HTTPError as failure:
+    raise SystemExit(failure.read().decode())  # says what to change
 print("wrote", file)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import urllib.error
 import urllib.request
 
 
@@ -23,8 +24,11 @@ def ask(messages):
         headers={"Authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "none")},
         data=json.dumps({"messages": messages, "temperature": 0, "tools": TOOLS}).encode(),
     )
-    with urllib.request.urlopen(request) as response:
-        return json.load(response)["choices"][0]
+    try:
+        with urllib.request.urlopen(request) as response:
+            return json.load(response)["choices"][0]
+    except urllib.error.HTTPError as failure:
+        raise SystemExit(failure.read().decode())  # says what to change
 
 
 messages = [{"role": "user", "content": "What is the weather in Oslo?"}]

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import urllib.error
 import urllib.request
 import uuid
 
@@ -26,5 +27,8 @@ request = urllib.request.Request(
     },
     data=body,
 )
-with urllib.request.urlopen(request) as response:
-    print(response.read().decode().strip())
+try:
+    with urllib.request.urlopen(request) as response:
+        print(response.read().decode().strip())
+except urllib.error.HTTPError as failure:
+    raise SystemExit(failure.read().decode())  # says what to change

@@ -19,7 +19,6 @@ package schema
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,11 +34,10 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	at := e.Pointer
-	if at == "" {
-		at = "the schema"
+	if e.Pointer == "" {
+		return e.Reason
 	}
-	return fmt.Sprintf("%s: %s", at, e.Reason)
+	return e.Pointer + ": " + e.Reason
 }
 
 // Options say how a schema is read. The zero value is ready to use.

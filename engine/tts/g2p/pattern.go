@@ -107,7 +107,7 @@ func (s *scanner) matched(patterns []pattern, rest string) bool {
 	return false
 }
 
-// possessive adds 's to a number: U2's, the A380's wings.
+// possessive adds 's to the word before it, which was written otherwise: U2's, the A380's wings.
 func (s *scanner) possessive() {
 	if rest := s.text[s.i:]; possessed(rest) {
 		n := strings.IndexByte(rest, 's') + 1

@@ -4,8 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"quern/engine/tts/g2p"
 )
@@ -151,5 +153,41 @@ func TestReading(t *testing.T) {
 	}
 	if total < 600 {
 		t.Errorf("%d cases; the tables hold 600 at least", total)
+	}
+}
+
+// TestReadingDocumented holds the table of docs/speech.md against the cases: each file is in it,
+// with how many there are.
+func TestReadingDocumented(t *testing.T) {
+	files, err := filepath.Glob("testdata/reading/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]int{}
+	for _, f := range files {
+		cases[strings.TrimSuffix(filepath.Base(f), ".txt")] = len(readings(t, f, false))
+	}
+	text, err := os.ReadFile("../../../docs/speech.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n| table | cases |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for row := range strings.Lines(table) {
+		cells := strings.Split(row, "|")
+		if len(cells) < 4 {
+			continue
+		}
+		sum := 0
+		for _, word := range strings.FieldsFunc(cells[1], func(r rune) bool { return !unicode.IsLetter(r) }) {
+			sum += cases[word]
+			delete(cases, word)
+		}
+		if got := strings.TrimSpace(cells[2]); sum > 0 && got != strconv.Itoa(sum) {
+			t.Errorf("docs/speech.md says %s cases, and there are %d:%s", got, sum, cells[1])
+		}
+	}
+	for name, n := range cases {
+		t.Errorf("docs/speech.md does not have %s, of %d cases", name, n)
 	}
 }

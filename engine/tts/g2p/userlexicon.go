@@ -343,6 +343,9 @@ func (s *scanner) own(rest string) bool {
 				return false
 			}
 			s.instead(x.alias, n)
+			if k := len(s.out); k > 0 && s.out[k-1].Kind == Word {
+				s.possessive()
+			}
 			return true
 		}
 		said := x.said[s.accent]

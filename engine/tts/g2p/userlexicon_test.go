@@ -49,7 +49,15 @@ func TestUserLexicon(t *testing.T) {
 			t.Errorf("%s: %q is said for %q", name, got.Text, text[got.Start:got.End])
 		}
 	}
-	l, _ := g2p.ParseLexicon([]byte("goat ɡəʊt"))
+	l, _ := g2p.ParseLexicon([]byte("W3C =Wide Web Consortium"))
+	for text, want := range map[string]string{"W3C's rules": "Wide Web Consortium's rules", "the W3C’s": "the Wide Web Consortium's", "W3C'sx": "Wide Web Consortium sx"} {
+		tokens, err := g.Read(t.Context(), text, g2p.Reading{Lexicons: []*g2p.UserLexicon{l}})
+		if err != nil || spoken(tokens) != want {
+			t.Errorf("%q: %q, %v, want %q", text, spoken(tokens), err, want)
+		}
+		check(t, text, tokens)
+	}
+	l, _ = g2p.ParseLexicon([]byte("goat ɡəʊt"))
 	for accent, want := range map[g2p.Accent]string{g2p.US: "ɡˈOt", g2p.British: "ɡˈQt"} {
 		tokens, err := g.Read(t.Context(), "goat", g2p.Reading{Accent: accent, Lexicons: []*g2p.UserLexicon{l}})
 		if err != nil || tokens[0].Phonemes != want {

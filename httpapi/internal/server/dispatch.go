@@ -128,7 +128,7 @@ func (a *API) admit(c *Call) error {
 			c.unknown, ok = true, true
 		}
 		if !ok {
-			return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key.")
+			return fault.New(fault.CodeInvalidKey, "", "Incorrect or missing API key. Send one of the server's as Authorization: Bearer KEY, or as x-api-key.")
 		}
 		c.know(a, key)
 	}

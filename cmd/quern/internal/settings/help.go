@@ -52,7 +52,7 @@ func (r *row) usage(command string) string {
 	if r.many || r.kind() == reflect.Slice {
 		text += "; repeatable"
 	}
-	if def := r.standard(command); def != "" && r.kind() != reflect.Bool {
+	if def := r.standard(command); def != "" && def != "false" {
 		text += " (default " + def + ")"
 	}
 	return text

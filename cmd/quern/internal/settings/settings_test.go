@@ -157,6 +157,19 @@ func hash(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// What is said of other programs' keys is true: quern has the one, and not the other.
+func TestOtherKeys(t *testing.T) {
+	keys := map[string]bool{}
+	for _, r := range table() {
+		keys[r.key] = true
+	}
+	for name, key := range otherKeys {
+		if keys[name] || !keys[strings.Replace(key, "model_defaults.", "models[].", 1)] {
+			t.Errorf("%s: %s", name, key)
+		}
+	}
+}
+
 func TestBadSettings(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -178,6 +191,8 @@ func TestBadSettings(t *testing.T) {
 		{"misspelt nested key", "models:\n- name: a\n  path: b\n  slot: 3", nil, nil,
 			[]string{"quern.yaml:4:", `"models[0].slot"`, `did you mean "slots"`}},
 		{"key of another place", "temperature: 1", nil, nil, []string{"quern.yaml:1:", `there is one at "models[].sampling.temperature"`}},
+		{"key of another place that is near one here", "path: m.gguf", nil, nil, []string{`there is one at "models[].path"`}},
+		{"key of another program", "port: 9000", nil, nil, []string{`unknown key "port"; quern has "listen"`}},
 		{"key of nowhere", "log: {colour: red}", nil, nil, []string{`"log.colour"`, "the keys here are format, level"}},
 		{"key twice", "listen: :1\nlisten: :2", nil, nil, []string{"quern.yaml:2:", "listen"}},
 		{"no mapping", "- a", nil, nil, []string{"quern.yaml:1:", "want keys and values, got a list"}},

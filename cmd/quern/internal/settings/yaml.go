@@ -170,17 +170,26 @@ func (d *yamlDecoder) decodeStruct(n ast.Node, v reflect.Value, at place) error 
 	})
 }
 
-// hint helps with an unknown key: the nearest key that is allowed here, or the
-// place where a key of that name is.
+// otherKeys are what settings are called in other programs, with the key that quern has.
+var otherKeys = map[string]string{
+	"port": "listen", "host": "listen", "address": "listen", "bind": "listen", "api_key": "auth", "api_keys": "auth",
+	"log_level": "log.level", "ctx_size": "model_defaults.context_length", "max_model_len": "model_defaults.context_length", "n_gpu_layers": "gpu_layers",
+}
+
+// hint helps with an unknown key: the place where a key of that name is, or the nearest key
+// that is allowed here.
 func hint(name string, here map[string]int) string {
-	names := slices.Sorted(maps.Keys(here))
-	if c := spell.Closest(name, names); c != "" {
-		return fmt.Sprintf("; did you mean %q?", c)
-	}
 	for _, r := range table() {
 		if r.key == name || strings.HasSuffix(r.key, "."+name) {
 			return fmt.Sprintf("; there is one at %q", r.key)
 		}
+	}
+	if key := otherKeys[name]; key != "" {
+		return fmt.Sprintf("; quern has %q", key)
+	}
+	names := slices.Sorted(maps.Keys(here))
+	if c := spell.Closest(name, names); c != "" {
+		return fmt.Sprintf("; did you mean %q?", c)
 	}
 	return "; the keys here are " + strings.Join(names, ", ")
 }

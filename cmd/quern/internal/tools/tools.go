@@ -36,15 +36,15 @@ func Read(data []byte) ([]Tool, error) {
 	if err := json.Unmarshal(data, &list); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			return nil, errors.New("must be an array of tools")
+			return nil, errors.New("the tools must be an array")
 		}
-		return nil, fmt.Errorf("is no JSON: %w", err)
+		return nil, fmt.Errorf("no JSON: %w", err)
 	}
 	switch {
 	case len(list) == 0:
-		return nil, errors.New("has no tools")
+		return nil, errors.New("no tools")
 	case len(list) > chat.MaxTools:
-		return nil, fmt.Errorf("has %d tools; at most %d are supported", len(list), chat.MaxTools)
+		return nil, fmt.Errorf("%d tools; at most %d are supported", len(list), chat.MaxTools)
 	}
 	var out []Tool
 	for i, raw := range list {
@@ -53,7 +53,7 @@ func Read(data []byte) ([]Tool, error) {
 			err = fmt.Errorf(".function.name: is the name of another tool: %q", t.Name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("[%d]%w", i, err)
+			return nil, fmt.Errorf("tools[%d]%w", i, err)
 		}
 		out = append(out, t)
 	}

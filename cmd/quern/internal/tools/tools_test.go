@@ -109,31 +109,31 @@ func TestRead(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	tool := func(function, more string) string { return `[{"type":"function","function":` + function + more + `}]` }
 	for _, tt := range []struct{ name, file, want string }{
-		{"no JSON", `[{]`, "is no JSON"},
-		{"a second value", `[] []`, "is no JSON"},
-		{"nothing", ``, "is no JSON"},
-		{"an object", `{"tools": []}`, "must be an array of tools"},
-		{"no tools", `[]`, "has no tools"},
-		{"no tools either", `null`, "has no tools"},
-		{"no object", `[3]`, "[0]: a tool has the members type, function and command"},
-		{"null", `[null]`, `[0].type: must be "function"`},
-		{"a slip", tool(`{"name":"a"}`, `,"comand":["x"]`), `[0]: a tool has the members type, function and command: json: unknown field "comand"`},
-		{"another type", `[{"type":"web_search"}]`, `[0].type: must be "function", got "web_search"`},
-		{"no function", `[{"type":"function"}]`, "[0].function: "},
-		{"no name", tool(`{}`, ""), "[0].function.name: must be 1 to 64 letters"},
-		{"a name with a quote", tool(`{"name":"a\"b"}`, ""), "[0].function.name: "},
-		{"the same name", `[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"a"}}]`, `[1].function.name: is the name of another tool: "a"`},
-		{"parameters that are a list", tool(`{"name":"a","parameters":[]}`, ""), "[0].function: "},
-		{"parameters of a string", tool(`{"name":"a","parameters":{"type":"string"}}`, ""), `[0].function.parameters.type: must be "object"`},
-		{"a line of a shell", tool(`{"name":"a"}`, `,"command":"ls"`), "[0]: "},
-		{"no words", tool(`{"name":"a"}`, `,"command":[]`), "[0].command: must be a program and its arguments"},
-		{"an empty word", tool(`{"name":"a"}`, `,"command":[""]`), "[0].command: "},
-		{"no such program", tool(`{"name":"a"}`, `,"command":["./quern-has-no-such-program"]`), "[0].command: "},
-		{"too many", "[" + strings.Repeat(`{},`, chat.MaxTools) + "{}]", "has 129 tools; at most 128"},
+		{"no JSON", `[{]`, "no JSON: "},
+		{"a second value", `[] []`, "no JSON: "},
+		{"nothing", ``, "no JSON: "},
+		{"an object", `{"tools": []}`, "the tools must be an array"},
+		{"no tools", `[]`, "no tools"},
+		{"no tools either", `null`, "no tools"},
+		{"no object", `[3]`, "tools[0]: a tool has the members type, function and command"},
+		{"null", `[null]`, `tools[0].type: must be "function"`},
+		{"a slip", tool(`{"name":"a"}`, `,"comand":["x"]`), `tools[0]: a tool has the members type, function and command: json: unknown field "comand"`},
+		{"another type", `[{"type":"web_search"}]`, `tools[0].type: must be "function", got "web_search"`},
+		{"no function", `[{"type":"function"}]`, "tools[0].function: "},
+		{"no name", tool(`{}`, ""), "tools[0].function.name: must be 1 to 64 letters"},
+		{"a name with a quote", tool(`{"name":"a\"b"}`, ""), "tools[0].function.name: "},
+		{"the same name", `[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"a"}}]`, `tools[1].function.name: is the name of another tool: "a"`},
+		{"parameters that are a list", tool(`{"name":"a","parameters":[]}`, ""), "tools[0].function: "},
+		{"parameters of a string", tool(`{"name":"a","parameters":{"type":"string"}}`, ""), `tools[0].function.parameters.type: must be "object"`},
+		{"a line of a shell", tool(`{"name":"a"}`, `,"command":"ls"`), "tools[0]: "},
+		{"no words", tool(`{"name":"a"}`, `,"command":[]`), "tools[0].command: must be a program and its arguments"},
+		{"an empty word", tool(`{"name":"a"}`, `,"command":[""]`), "tools[0].command: "},
+		{"no such program", tool(`{"name":"a"}`, `,"command":["./quern-has-no-such-program"]`), "tools[0].command: "},
+		{"too many", "[" + strings.Repeat(`{},`, chat.MaxTools) + "{}]", "129 tools; at most 128"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Read([]byte(tt.file))
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 				t.Errorf("read %+v, %v; want %q", got, err, tt.want)
 			}
 		})

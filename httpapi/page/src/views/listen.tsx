@@ -174,7 +174,7 @@ export default function Listen() {
           <div class="heard-head">
             <strong dir="auto">{heard.name}</strong>
             <span class="hint" role="status">
-              {busy ? 'Listening…' : text?.done ? [text.language && text.language[0].toUpperCase() + text.language.slice(1), `${text.segments.length} segments`].filter(Boolean).join(' · ') : ''}
+              {busy ? 'Listening…' : text?.done ? [text.language && text.language[0].toUpperCase() + text.language.slice(1), `${text.segments.length} segment${text.segments.length === 1 ? '' : 's'}`].filter(Boolean).join(' · ') : ''}
             </span>
             <span class="heard-acts">
               {busy && (
@@ -201,7 +201,7 @@ export default function Listen() {
           </div>
           <Wave sound={picture} media={media} />
           <audio controls src={heard.url} ref={setMedia} onError={() => setMute(true)} />
-          {mute && <p class="hint">This browser cannot play {heard.name}. The text is complete all the same.</p>}
+          {mute && <p class="hint">This browser cannot play {heard.name}.{text?.done && ' The text is complete all the same.'}</p>}
           <ol class="segments">
             {text?.segments.map((s, i) => (
               <li key={i}>

@@ -16,6 +16,12 @@ const height = 132
 const scale = 52 // width of what stands left of a plot, as the stylesheet has it for heat maps
 const least = 30 // seconds that a plot is wide
 
+// shown is what a plot shows of times, of which there may be one or none.
+function shown(at: ArrayLike<number>): [number, number] {
+  const last = at[at.length - 1] ?? Date.now() / 1000
+  return [Math.min(at[0] ?? last, last - least), last]
+}
+
 const time = (s: number) => new Date(s * 1000).toLocaleTimeString('en-GB')
 
 // useWidth follows how wide an element is.
@@ -46,7 +52,7 @@ export function Plot({ title, at, lines, spell }: { title: string; at: number[];
         padding: [8, 26, 0, 0], // half of a time stands right of its mark
         legend: { show: false },
         cursor: { show: false },
-        scales: { x: { time: true, range: (_, first, last) => [Math.min(first, last - least), last] }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.1 : 1] } },
+        scales: { x: { time: true, range: (p) => shown(p.data[0]) }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.1 : 1] } },
         axes: [
           { stroke: muted, grid: { show: false }, ticks: { show: false }, font, size: 24, space: 76, values: (_, all) => all.map(time) },
           { stroke: muted, grid, ticks: { show: false }, font, size: scale, values: (_, all) => all.map(spell) },
