@@ -30,7 +30,7 @@ const (
 	CodeStoreFull         Code = "insufficient_storage" // where models are kept; something has to be removed
 	CodeModelInUse        Code = "model_in_use"         // it cannot be unloaded or removed now
 	CodeModelNotAllowed   Code = "model_not_allowed"    // the hub keeps it from us, or it is not ours to remove
-	CodePullStopped       Code = "pull_stopped"         // somebody else has ended the pull that was followed
+	CodePullStopped       Code = "pull_stopped"         // another client has ended the pull that was followed
 	CodeHubUnavailable    Code = "hub_unavailable"
 	CodeShuttingDown      Code = "shutting_down"
 	CodeLoadTimeout       Code = "load_timeout"

@@ -57,7 +57,7 @@ type Catalog struct {
 
 	current atomic.Pointer[[]*Entry]
 	last    atomic.Int64 // when the last scan ended, Unix nanoseconds
-	changed atomic.Bool  // since the last scan began, by somebody who said so
+	changed atomic.Bool  // Changed was called since the last scan began
 	lookups atomic.Int64
 	aliases atomic.Pointer[map[string]string]
 

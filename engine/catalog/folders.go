@@ -60,7 +60,7 @@ func (f *folder) walk(c *Catalog, dir, rel string, found map[string]finding) err
 	if err != nil {
 		return err
 	}
-	// To open a pipe is to wait until somebody writes into it.
+	// Opening a named pipe blocks until a process opens it for writing.
 	entries = slices.DeleteFunc(entries, func(d fs.DirEntry) bool {
 		mode := d.Type()
 		if mode&fs.ModeSymlink != 0 {

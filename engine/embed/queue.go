@@ -10,8 +10,8 @@ import (
 
 // A queue has requests whose texts are to be encoded. Steps take texts of each in turn, so that
 // a request of one text does not wait for the thousand of another, and texts of many requests
-// share a step. No request has a goroutine that works for all: whoever finds that nobody has
-// the turn runs the next step, whose texts it may be.
+// share a step. There is no goroutine of the queue: a caller
+// that finds no step under way runs the next one, which may have only texts of others.
 type queue struct {
 	mu       sync.Mutex
 	requests []*request // those with texts that no step has taken; the next step begins with the first

@@ -277,8 +277,8 @@ func (k *Keeper) Unload(of *catalog.Entry) error {
 	return k.retire([]*catalog.Entry{of}, nil)
 }
 
-// Retire releases the memory of models whose files remove takes away. Those in use are
-// refused. Until remove has returned nobody gets any of them.
+// Retire unloads models and then calls remove, which removes their files. If one is in use it
+// does neither. Requests for them are refused until remove has returned.
 func (k *Keeper) Retire(of []*catalog.Entry, remove func() error) error { return k.retire(of, remove) }
 
 // retire unloads models, and keeps requests from them while then runs, if it is not nil.
@@ -333,7 +333,7 @@ func (k *Keeper) Lose(of *catalog.Entry) {
 	k.lose(n, "was lost with its device")
 }
 
-// lose has a model unloaded that is of no use any more, because of why, as soon as nobody
+// lose has a model unloaded that cannot answer any more, because of why, as soon as no request
 // uses it. Keeper.mu is held.
 func (k *Keeper) lose(n *resident, why string) {
 	n.lost = engine.Errorf(engine.CodeModelLoading, "", "model %q %s and is about to be loaded again; try again", n.ID, why).After(time.Second)

@@ -5,7 +5,7 @@ package sched
 // block that the prefix cache knows. A prompt is found again as far as the last of its
 // blocks that has one.
 type states struct {
-	free  []int32    // slots nobody runs in
+	free  []int32    // unused slots
 	snaps []snapshot // slots.Slots and on
 	of    []int32    // by block: the snapshot behind it, if its block still has the serial number
 	clock uint64

@@ -69,7 +69,7 @@ func New(o Options) *Store {
 
 // Close ends all pulls and waits for them. What has arrived stays.
 func (s *Store) Close() {
-	s.mu.Lock() // who has begun a pull is counted, and nobody begins another
+	s.mu.Lock() // pulls that have begun are counted, and no other begins
 	s.end()
 	s.mu.Unlock()
 	s.work.Wait()
@@ -92,9 +92,9 @@ var errStopped = errors.New("stopped on request")
 // pace is the least time between two messages about a pull.
 const pace = 100 * time.Millisecond
 
-// Pull has a model fetched, and tells how far that is, until it is done. Who asks for a
-// model that is being pulled follows that pull. A pull ends when nobody follows it any
-// more; what has arrived stays, and the next pull of the model goes on from there. Errors
+// Pull has a model fetched, and tells how far that is, until it is done. A caller
+// that asks for a model which is being pulled follows that pull. A pull ends when no caller
+// follows it any more; what has arrived stays, and the next pull of the model goes on from there. Errors
 // are *engine.Error or the context's, and end the sequence.
 func (s *Store) Pull(ctx context.Context, model string) iter.Seq2[engine.Pull, error] {
 	return func(yield func(engine.Pull, error) bool) {
@@ -378,7 +378,7 @@ func (s *Store) Stop(ctx context.Context, model string, discard bool) error {
 	return nil
 }
 
-// Removable reports whether Remove would remove a model that nobody uses.
+// Removable reports whether Remove would remove a model once no request uses it.
 func (s *Store) Removable(id string) bool {
 	path, err := s.o.Models.Removable(id)
 	if err == nil {

@@ -241,7 +241,7 @@ func TestPullTogether(t *testing.T) {
 	}
 }
 
-// TestPullStopped: whoever stops a pull ends it for all, and may throw away what there is.
+// TestPullStopped: a pull that is stopped ends for all its callers; its files stay or are deleted.
 func TestPullStopped(t *testing.T) {
 	for _, discard := range []bool{false, true} {
 		b := newBench(t)
@@ -366,7 +366,7 @@ func TestClose(t *testing.T) {
 	b.want(err, engine.CodeShuttingDown)
 }
 
-// TestRemove: what was pulled goes; what is in use, being pulled, or nobody pulled stays.
+// TestRemove: pulled files are deleted; files in use, being pulled, or not pulled stay.
 func TestRemove(t *testing.T) {
 	b := newBench(t)
 	for _, q := range []string{"q4_k_m", "q8_0"} {

@@ -164,8 +164,8 @@ func plainBytes(text string) string {
 	return text
 }
 
-// Thinking that is switched off is bounded where the prompt cannot keep the reply from it, and
-// nothing is where nobody asks.
+// Thinking that is switched off is bounded where the prompt cannot keep the reply from it;
+// thinking that no request switches off is not.
 func TestLimitOfNone(t *testing.T) {
 	for _, tt := range []struct {
 		format   string

@@ -28,7 +28,7 @@ func work(ctx context.Context) {
 }
 
 func Example() {
-	work(context.Background()) // nobody hears of it
+	work(context.Background()) // no collector: prints nothing
 	work(trace.With(context.Background(), printed{"chat"}))
 	// Output:
 	// chat/prefill [tokens=12]

@@ -37,13 +37,13 @@ func From(ctx context.Context) Span {
 	return none{}
 }
 
-// On reports whether anybody hears of what is done under ctx.
+// On reports whether spans of work under ctx are collected.
 func On(ctx context.Context) bool {
 	_, off := From(ctx).(none)
 	return !off
 }
 
-// none is a span nobody collects.
+// none is the span of work that is not traced.
 type none struct{}
 
 func (none) Child(string, time.Time, ...slog.Attr) Span { return none{} }

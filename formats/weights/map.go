@@ -54,8 +54,8 @@ func (m *Mapping) Close() error {
 
 const maxInt = int64(^uint(0) >> 1)
 
-// Open opens a file. What is neither a file nor a folder is refused: to open a pipe is to wait until
-// somebody writes into it.
+// Open opens a file. What is neither a file nor a folder is refused: opening a named pipe
+// blocks until a process opens it for writing.
 func Open(path string) (*os.File, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errNotRegular}

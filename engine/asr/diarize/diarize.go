@@ -5,7 +5,7 @@
 // A Listener is given the sound piece by piece and keeps, beside the windows at hand, a
 // byte for every frame and an embedding for every local speaker. Where a network of
 // voices has a pooling over time that can be told apart from the rest (split.go), what lies
-// before it runs once over the sound, whoever speaks and however windows overlap.
+// before it runs once over the sound, whatever its speakers and however windows overlap.
 package diarize
 
 import (

@@ -319,7 +319,7 @@ type voiceSpan struct {
 }
 
 // centroids makes speakers of the embeddings: of those that were alone for a fifth of their
-// window, with the help of those that were for a tenth, or of all where nobody was. There
+// window, with the help of those that were for a tenth, or of all where none was. There
 // are none where the only window tells its speakers apart itself and as many as there may be.
 func (l *Listener) centroids() (means [][]float32, apart bool) {
 	var clean, short, all []voiceSpan

@@ -1,6 +1,6 @@
 // Package heard has the words for what recognisers of speech are asked and what they have heard:
-// options, segments with their words, guards and languages. It knows no model, so that whoever
-// only passes these on links none.
+// options, segments with their words, guards and languages. It imports no model, so that
+// packages which only pass these on link none.
 package heard
 
 import (

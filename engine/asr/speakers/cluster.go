@@ -14,7 +14,7 @@ type Options struct {
 // A Voice is that of a person who is known by name.
 type Voice struct {
 	Name  string
-	Sound []float32 // mono at 16 kHz, with nobody else
+	Sound []float32 // mono at 16 kHz, of this person alone
 }
 
 // Clustering makes speakers of embeddings: by agglomeration or, where there is a PLDA of
