@@ -223,7 +223,7 @@ func TestManage(t *testing.T) {
 }
 
 // TestWhoManages: without keys only callers of this machine, with keys those whose key says
-// so, unless everybody may; nobody where there is no store.
+// so, or all with ManageAll; none where there is no store.
 func TestWhoManages(t *testing.T) {
 	other := httpapi.Key{Name: "owner", SHA256: sha256.Sum256([]byte("owner")), Manage: true}
 	keys := []httpapi.Key{fakeKey, other}

@@ -245,7 +245,7 @@ func TestScribeFails(t *testing.T) {
 		c.conn.CloseNow()
 		synctest.Wait()
 		if !stopped {
-			t.Error("it works for nobody")
+			t.Error("transcription goes on without a client")
 		}
 	})
 }

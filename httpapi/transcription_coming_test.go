@@ -215,7 +215,7 @@ func TestComingLeaves(t *testing.T) {
 			<-s.over
 			synctest.Wait()
 			if !stopped {
-				t.Errorf("live: %v; it works for nobody", live)
+				t.Errorf("live: %v; transcription goes on without a client", live)
 			}
 		})
 	}

@@ -14,7 +14,7 @@ import (
 type Entry struct {
 	Time    time.Time `json:"time"`              // when it came, UTC
 	Request string    `json:"request"`           // its id, as in the log and x-request-id
-	Who     string    `json:"who"`               // name of the key, or of the client's certificate; "" for nobody known
+	Who     string    `json:"who"`               // name of the key, or of the client's certificate; "" for neither
 	Address string    `json:"address,omitempty"` // of the client, or of the proxy before it
 	Method  string    `json:"method"`
 	Path    string    `json:"path"`            // pattern of the endpoint, "unmatched" for none

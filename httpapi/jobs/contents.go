@@ -25,8 +25,8 @@ type contents interface {
 
 // objects are contents in the object store of a cluster: parts of partSize bytes, each an
 // object. A part is sent when the one before it is stored, since a server refuses what
-// comes faster than it writes, and it is sent again when the cluster was away. Whoever
-// wants a place reads the part it is in.
+// comes faster than it writes, and it is sent again when the cluster was away. To read
+// from an offset, read the part it is in.
 type objects struct {
 	store jetstream.ObjectStore
 	nc    *nats.Conn

@@ -121,7 +121,7 @@ func New(o Options) (*Jobs, error) {
 	return &Jobs{o: o, log: o.Log, opened: make(chan struct{}), kick: make(chan struct{}, 1)}, nil
 }
 
-// store returns the store, which it opens if nobody has.
+// store returns the store, which the first call opens.
 func (j *Jobs) store(ctx context.Context) (*store, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -225,7 +225,7 @@ const (
 	callTime  = 5 * time.Second // one call of the store
 )
 
-// nudge has somebody look for batches without a steward.
+// nudge wakes the goroutine that looks for batches without a steward.
 func (j *Jobs) nudge() {
 	select {
 	case j.kick <- struct{}{}:

@@ -19,7 +19,7 @@ func (t *Transcript) voice(speaker int, overlap bool) Voice {
 }
 
 // Name is what a speaker, counted from 1, is called: the name it is known by, or what
-// unknown calls it. It is "" for 0, where nobody is known to speak.
+// unknown calls it. It is "" for 0, where no speaker was found.
 func (t *Transcript) Name(speaker int, unknown func(i int) string) string {
 	switch {
 	case t.Speakers == nil || speaker == 0:
@@ -27,8 +27,8 @@ func (t *Transcript) Name(speaker int, unknown func(i int) string) string {
 	case speaker <= len(t.Speakers.Names) && t.Speakers.Names[speaker-1] != "":
 		return t.Speakers.Names[speaker-1]
 	}
-	// What is the name of somebody known goes to nobody else; no two numbers meet, as all are
-	// moved by the number of speakers.
+	// A known speaker's name is given to no other. Numbers stay unique, since all are moved by
+	// the number of speakers.
 	i := speaker - 1
 	for slices.Contains(t.Speakers.Names, unknown(i)) {
 		i += len(t.Speakers.Names)
@@ -65,7 +65,7 @@ type DiarizedSegment struct {
 	Start   float64 `json:"start"`
 	End     float64 `json:"end"`
 	Text    string  `json:"text"`
-	Speaker string  `json:"speaker"` // "unknown" where nobody was found to speak
+	Speaker string  `json:"speaker"` // "unknown" where no speaker was found
 	Overlap bool    `json:"overlap,omitempty"`
 }
 

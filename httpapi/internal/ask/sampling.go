@@ -44,7 +44,7 @@ func ReadSampling(c *server.Call, o *body.Object) Sampling {
 	s := Sampling{
 		MinTokens:     int(o.Integer("min_tokens", 0, 0, math.MaxInt32)),
 		IgnoreEOS:     o.Boolean("ignore_eos", false),
-		NoCache:       !o.Boolean("cache_prompt", true) || o.Str("cache_salt") != "", // vLLM's: nobody else may see what is cached
+		NoCache:       !o.Boolean("cache_prompt", true) || o.Str("cache_salt") != "", // cache_salt, of vLLM, asks for a cache that others cannot share
 		Temperature:   o.Number("temperature", 0, 2),
 		TopP:          o.Number("top_p", 0, 1),
 		MinP:          o.Number("min_p", 0, 1),

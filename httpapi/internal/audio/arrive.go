@@ -72,7 +72,7 @@ func (v *Arrival) Source(ctx context.Context) engine.Source { return arriving{v.
 // Warnings are those of the sound, after it was heard.
 func (v *Arrival) Warnings(heard bool) []string { return v.u.Warnings(heard) }
 
-// End ends the reading: nobody listens any more.
+// End ends the reading; the sound is not needed any more.
 func (v *Arrival) End() { v.stop(context.Canceled) }
 
 // arriving is the source of an arrival.

@@ -80,7 +80,7 @@ func (a api) tags(c *server.Call) error {
 // never is when a model leaves memory that stays: as far away as Ollama says.
 func never() time.Time { return time.Now().Add(math.MaxInt64) }
 
-// running lists the models that are loaded, and when each leaves memory if nobody asks for it.
+// running lists the models that are loaded, and when each is unloaded if no request uses it.
 func (a api) running(c *server.Call) error {
 	out := []listed{}
 	for _, m := range a.Options.Engine.Models() {

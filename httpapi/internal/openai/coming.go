@@ -13,8 +13,8 @@ import (
 )
 
 // early reports whether a transcription begins while its file is being sent: its fields
-// stand before the file, it is streamed, and nobody knows how long it will be, or the
-// client says that it is live.
+// stand before the file, it is streamed, and its length is unknown or the client
+// says that it is live.
 func early(c *server.Call) func(*body.Form, []byte) bool {
 	return func(f *body.Form, head []byte) bool {
 		return f.Str("model") != "" && f.Boolean("stream") && (c.R.ContentLength < 0 || f.Boolean("live")) &&

@@ -16,7 +16,7 @@ var others = []ask.Other{
 	{Name: "t_max_predict_ms", Off: 0.0, Instead: "bound the reply with max_tokens, or ask /completion"},
 }
 
-// idle are fields that change no reply here, and of which somebody may expect one.
+// idle are fields that change no reply here, though clients may expect a change.
 var idle = []ask.Other{
 	{Name: "store", Off: false, Instead: "chats and completions are not kept; /v1/responses keeps what it answers"},
 	{Name: "verbosity", Off: []string{"medium"}, Instead: "models are not told how long to answer; say so in a message"},

@@ -26,7 +26,7 @@ func readSpeakers(r *transcription, f *body.Form) {
 	case wanted:
 		r.speakers = "diarize"
 	default:
-		// What is known of speakers has no effect where nobody asks for them.
+		// Known speakers have no effect where the request does not ask for speakers.
 		f.Values("known_speaker_names")
 		f.Values("known_speaker_references")
 		return

@@ -15,7 +15,7 @@ import (
 
 // A job makes a response that no request waits for.
 type job struct {
-	streamed bool // its events are kept, for whoever asks for them
+	streamed bool // its events are kept, for clients that ask for them
 	stop     context.CancelCauseFunc
 	done     chan struct{} // closed when it is over
 

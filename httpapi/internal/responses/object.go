@@ -70,7 +70,7 @@ type (
 	}
 	inputDetails struct {
 		Cached int `json:"cached_tokens"`
-		Write  int `json:"cache_write_tokens"` // what is kept of a prompt costs nobody anything
+		Write  int `json:"cache_write_tokens"` // always 0: caching a prompt is not charged
 	}
 	outputDetails struct {
 		Reasoning int `json:"reasoning_tokens"`

@@ -11,7 +11,7 @@ import (
 )
 
 // A reply puts a response together from the events of a turn, and tells of what it does. It
-// is a turn.Spelling; a reply that nobody listens to is put together all the same.
+// is a turn.Spelling; a reply without a stream is put together all the same.
 type reply struct {
 	object   object
 	tally    *turn.Tally
@@ -19,7 +19,7 @@ type reply struct {
 	top      int
 	sealed   bool
 
-	tell func(name string, event any) error // nil where nobody listens
+	tell func(name string, event any) error // nil without a stream
 	save func(object) bool                  // keeps the response when it is over, before that is told; may be nil
 	last func() error                       // ends the stream; may be nil
 

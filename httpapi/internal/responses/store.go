@@ -251,7 +251,7 @@ func (s *store) expire() {
 	}
 }
 
-// sweep expires entries when nobody asks for any.
+// sweep expires entries when no request does.
 func (s *store) sweep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -50,7 +50,7 @@ type Turn struct {
 	begin     time.Time
 	m         *metrics.Metrics
 	model     string
-	warn      func(string) // nil where nobody hears
+	warn      func(string) // may be nil
 }
 
 // A Request is what a turn asks: the same number of sequences for each prompt. At is
