@@ -63,7 +63,7 @@ func showCall(w io.Writer, c chat.Call) error {
 	return err
 }
 
-// notRun is the result of a call that nobody ran: templates want one of each.
+// notRun is the result of a call that was not run: templates need a result of each call.
 const notRun = "it was not run"
 
 // call runs the commands of calls that the user allows. Every call has a result, also with

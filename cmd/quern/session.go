@@ -31,7 +31,7 @@ type session struct {
 	last     engine.Event   // the last answer's Done event
 
 	interrupts chan os.Signal // Ctrl-C; nil when it ends the program
-	question   questioner     // nil where nobody can be asked
+	question   questioner     // nil without a terminal to ask at
 }
 
 // maxAnswers bounds the answers to one prompt: a model may call for ever.

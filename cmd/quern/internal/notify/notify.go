@@ -10,7 +10,7 @@ const (
 )
 
 // Send tells the manager that listens on socket, the value of NOTIFY_SOCKET: a path, or a name
-// behind an @. Without one nobody wants to know.
+// behind an @. If socket is empty, it does nothing.
 func Send(socket, state string) error {
 	if socket == "" {
 		return nil

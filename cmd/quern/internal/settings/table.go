@@ -42,7 +42,7 @@ const (
 // from it: `go generate` writes the last three.
 //
 // A default stands here or, where a package below has to know it too, as a constant there
-// that the row names. Nobody changes what it returns.
+// that the row names. Callers must not modify it.
 var table = sync.OnceValue(makeTable)
 
 func makeTable() []row {
@@ -89,7 +89,7 @@ func makeTable() []row {
 		{key: "header_delay", section: Server, def: httpapi.DefaultHeaderDelay,
 			help: "a stream's header waits for its first token, at most so long; 0 is no limit"},
 		{key: "shutdown_delay", section: Server, def: Duration(0),
-			help: "after SIGTERM /readyz answers 503 and everything else goes on for so long, so that whoever balances sends no more; then shutdown_grace begins"},
+			help: "after SIGTERM /readyz answers 503 and everything else goes on for so long, so that load balancers send no more; then shutdown_grace begins"},
 		{key: "shutdown_grace", section: Server, def: httpapi.DefaultShutdownGrace, help: "running requests get this long after SIGTERM"},
 		{key: "tls.cert", section: Server, file: true, live: true, help: "certificate with its chain, PEM: the API is served over TLS, HTTP/2 too"},
 		{key: "tls.key", section: Server, file: true, live: true, help: "its key, PEM"},
