@@ -48,7 +48,7 @@ type Options struct {
 
 	Log *slog.Logger // nil discards
 
-	// Progress, when not nil, is told how far a model's load is, 0 to 1.
+	// Progress, when not nil, is called with how far a model's load is, 0 to 1.
 	Progress func(model string, done float64)
 }
 
@@ -85,9 +85,9 @@ type ModelOptions struct {
 	Name string // public id; "" means the file's name without extension
 	Path string // file or directory
 
-	// Fetch, with Path "", brings a model that is not on this machine when it is
-	// first asked for, and returns its path. It is told progress in bytes. A
-	// *Error it returns is told to clients. Name must be set.
+	// Fetch, with Path "", downloads a model that is not on this machine at its
+	// first request, and returns its path. It calls progress with bytes. A
+	// *Error it returns is sent to clients. Name must be set.
 	Fetch func(ctx context.Context, progress func(done, total int64)) (path string, err error)
 
 	ContextLength int        // tokens one request gets; 0 means the model's own, at most DefaultContext unless asked for
@@ -103,7 +103,7 @@ type ModelOptions struct {
 	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is what the template shows, "none" plain text
 	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
 	Detector      string     // of recognisers: a file of Silero's detector of speech; "" means the built-in one, by energy
-	Diarize       Diarizer   // of recognisers: what tells who speaks
+	Diarize       Diarizer   // of recognisers: the networks of diarization
 	Lexicon       string     // of voices: a file of words and how they are said; "" is none
 	Adapters      []Adapter  // of text models: requests call them NAME:ADAPTER
 	Preload       bool       // load at start
@@ -116,7 +116,7 @@ type ModelOptions struct {
 	Matryoshka                  *bool
 }
 
-// A Diarizer is the files of networks that tell who speaks. The zero value is none.
+// A Diarizer is the files of the networks of diarization. The zero value is none.
 type Diarizer struct {
 	Segmentation, Embedding string // ONNX graphs
 	PLDA                    string // a folder; "" clusters without
@@ -133,7 +133,7 @@ const (
 // Speculations are all of them.
 var Speculations = []string{SpeculationOff, SpeculationLookup, SpeculationDraft, SpeculationMTP}
 
-// CheckDraft refuses a model that drafts beside a Speculation that would not ask it. With
+// CheckDraft refuses a draft model with a Speculation that would not use it. With
 // SpeculationOff it may stay, to be switched on again.
 func CheckDraft(speculation, draft string) error {
 	if draft != "" && (speculation == SpeculationLookup || speculation == SpeculationMTP) {

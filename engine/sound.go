@@ -16,7 +16,7 @@ type Voice struct {
 	tts.Voice
 	Model   string // its model's id
 	AliasOf string // the voice or mixture this name stands for, or ""
-	Opaque  bool   // an alias that says nothing to people and is not for lists
+	Opaque  bool   // an alias that is a meaningless id, left out of lists
 }
 
 // VoiceName is the id of the voice that needs no model file.
@@ -110,11 +110,11 @@ type (
 	TranscribeInfo = heard.Info
 	// A Detector tells speech from other sound.
 	Detector = vad.Detector
-	// A Listener hears one stream of sound for a Detector.
+	// A Listener reads one stream of sound for a Detector.
 	Listener = vad.Listener
 	// SpeechOptions say what counts as speech.
 	SpeechOptions = vad.Options
-	// SpeakerOptions say what is known of those who speak.
+	// SpeakerOptions say what is known of the speakers.
 	SpeakerOptions = speakers.Options
 	// A KnownVoice is that of a person who is known by name.
 	KnownVoice = speakers.Voice
@@ -124,10 +124,10 @@ type (
 	Guard = heard.Guard
 )
 
-// Sound that is listened to, by recognisers and detectors, is mono.
+// The sound that recognisers and detectors read is mono.
 const (
 	HearingRate = audio.Rate // Hz
-	Hop         = vad.Hop    // samples a Listener hears at a time
+	Hop         = vad.Hop    // samples a Listener reads at a time
 )
 
 // MaxBeams bounds TranscribeOptions.Beams and BestOf.
@@ -150,10 +150,10 @@ const (
 	MostVoice      = 10 * time.Second
 )
 
-// CapabilityDiarize is of recognisers that can tell who speaks.
+// CapabilityDiarize is of recognisers with diarization.
 const CapabilityDiarize = "diarization"
 
-// A Diarization asks who speaks, of a model with CapabilityDiarize.
+// A Diarization asks a model with CapabilityDiarize for the speakers.
 type Diarization struct {
 	SpeakerOptions
 	Speakers Speakers // filled in after the last segment

@@ -1,6 +1,6 @@
 package engine
 
-// Stats is a snapshot of what operators and gateways watch.
+// Stats is a snapshot of the counters and gauges that operators and gateways read.
 type Stats struct {
 	Models  []ModelStats // resident
 	Planned []CachePlan  // of models that are not resident: those loaded at start, and Default
@@ -31,7 +31,7 @@ type ModelStats struct {
 
 	Waiting    int // requests queued, but for those in the background
 	Background int // and those: lines of batches
-	Running    int // sequences in the batch; requests that are worked on where there is none
+	Running    int // sequences in the batch; requests under way where there is none
 	Slots      int // sequences the batch has room for; 0 of models that make no text
 
 	Blocks     int // KV blocks in the pool; 0 where requests share no cache
@@ -108,7 +108,7 @@ func (s Stats) Waiting() int {
 	return n
 }
 
-// Running is how many sequences and requests are worked on, of all models.
+// Running is how many sequences and requests are under way, of all models.
 func (s Stats) Running() int {
 	n := 0
 	for _, m := range s.Models {

@@ -96,8 +96,8 @@ const (
 	// for, Prompt.
 	PromptDone
 	// Delta: text or log-probabilities of sequence Index. Text is whole
-	// characters; it may be empty when only Logprobs moved. Who reads as fast as
-	// tokens come gets one for each, who lags gets several in one.
+	// characters; it may be empty when there are only Logprobs. A reader as fast as
+	// tokens come gets a Delta for each, a slower one several in one Delta.
 	Delta
 	// ReasoningDelta: thinking of sequence Index, like Delta.
 	ReasoningDelta
@@ -192,7 +192,7 @@ type TokenizeResult struct {
 type InfillRequest struct {
 	Prefix, Suffix string
 	Prompt         string // what follows the prefix, of which the last is kept
-	Files          []File // of the repository, the nearest last; not nil lays the prompt out as one
+	Files          []File // of the repository, the nearest last; if not nil, the prompt is laid out as that of one
 
 	// Cut keeps what is nearest of texts that are too long, as llama-server does, with room
 	// for a reply of Reply tokens, 0 where that is not known. Else they are refused.

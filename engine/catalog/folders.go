@@ -24,7 +24,7 @@ type folder struct {
 // A finding is a model file, or a folder that is one model, as a scan saw it.
 type finding struct {
 	stamp string // sizes and times of its files: while it stays, the file is not read again
-	n     *Entry // nil: of no use
+	n     *Entry // nil: not a model that can be served
 }
 
 // maxDepth bounds how deep below a model folder files are looked for:

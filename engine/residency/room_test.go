@@ -381,7 +381,7 @@ func TestLostWhileWaiting(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testKeeper) {
 		a := h.ask("a", "a")
 		b, a2 := h.ask("b", "b"), h.ask("a", "a2")
-		h.Lose(h.find("a"))
+		h.Discard(h.find("a"))
 		b.want("waiting")
 		h.ask("a", "a3").want("model_loading")
 		a.end()
@@ -389,14 +389,14 @@ func TestLostWhileWaiting(t *testing.T) {
 		a2.want("waiting")
 		b.end()
 		a2.want("served")
-		h.Lose(h.find("a"))
+		h.Discard(h.find("a"))
 		b2 := h.ask("b", "b2")
 		b2.want("waiting")
 		b2.leave()
 		a2.end()
 		a3 := h.ask("a", "a3")
 		a3.want("served")
-		h.Lose(h.find("a"))
+		h.Discard(h.find("a"))
 		// Close takes a lost model that is in use; its end has nothing left to free.
 		h.Close()
 		a3.end()
@@ -408,7 +408,7 @@ func TestLostWhileWaiting(t *testing.T) {
 func TestLostAndWanted(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testKeeper) {
 		a1, b, a2 := h.ask("a", "a1"), h.ask("b", "b"), h.ask("a", "a2")
-		h.Lose(h.find("a"))
+		h.Discard(h.find("a"))
 		b.leave()
 		a2.want("waiting")
 		a1.end()
@@ -449,7 +449,7 @@ func TestManyModels(t *testing.T) {
 					defer lease.Release()
 					time.Sleep(work * time.Second)
 					if lose {
-						h.Lose(h.find(id))
+						h.Discard(h.find(id))
 					}
 				})
 			}
