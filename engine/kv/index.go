@@ -51,7 +51,7 @@ func newIndex(blocks, size int) index {
 // roots bounds the numbers of roots: serial numbers are above it.
 const roots = 1 << 32
 
-// has says whether b is cached.
+// has reports whether b is cached.
 func (p *index) has(b int32) bool { return p.id != nil && p.id[b] != 0 }
 
 // lookup finds the cached block that holds tokens, a whole block of them, after
@@ -102,7 +102,7 @@ func (p *index) add(root uint32, parent, b int32, tokens []int32) int32 {
 	return b
 }
 
-// forget takes a cached block out.
+// forget removes a cached block.
 func (p *index) forget(b int32) {
 	at := &p.bucket[p.place(p.hash[b])]
 	for *at != b {
