@@ -30,7 +30,7 @@ const (
 	leastRow = 0.02
 )
 
-// note takes the time of a step in. One that was held up counts as twice the mean.
+// note records the time of a step. One that took longer than twice the mean counts as that.
 func (c *costs) note(rows int, of share, took time.Duration) {
 	c.steps++
 	if rows <= mostRows {
@@ -79,13 +79,13 @@ const tiny = 1e-12
 // is level.
 type line struct{ n, x, y, xx, xy float64 }
 
-// note takes a point in.
+// note adds a point.
 func (l *line) note(x, y float64) {
 	const keep = 15. / 16
 	l.n, l.x, l.y, l.xx, l.xy = l.n*keep+1, l.x*keep+x, l.y*keep+y, l.xx*keep+x*x, l.xy*keep+x*y
 }
 
-// slope is what y rises by with x. Points too close to each other tell nothing.
+// slope is what y rises by with x; 0 where points are too close to each other.
 func (l *line) slope() float64 {
 	spread := l.xx - l.x*l.x/l.n
 	if spread < 1 {
@@ -95,14 +95,15 @@ func (l *line) slope() float64 {
 	return min(rise, l.y/max(l.x, 1)) // nothing costs less than nothing at 0
 }
 
-// levelled is how many tokens apart points are that tell as much as their noise hides.
+// levelled is the standard deviation of the points' x, in tokens, at which half of the measured slope
+// is used: it damps noise.
 const levelled = 64
 
 // at is the line's y, where there is any point.
 func (l *line) at(x float64) float64 { return l.y/l.n + l.slope()*(x-l.x/l.n) }
 
-// known says whether steps of so many rows were measured lately. What is saved cannot be
-// told otherwise.
+// known reports whether steps of so many rows were measured lately. Without that the
+// time that a draft saves cannot be estimated.
 func (c *costs) known(rows int) bool {
 	return rows > mostRows || c.when[rows] > 0 && c.steps-c.when[rows] < 64
 }
@@ -144,8 +145,8 @@ type odds struct{ agreed, tried float64 }
 // of is the share, as far as it is known.
 func (o odds) of() float64 { return o.agreed / o.tried }
 
-// note takes in that of a draft of n tokens the first agreed were drawn. What is older than
-// memory tries fades.
+// note records that of a draft of n tokens the first agreed were drawn. Tries older than the
+// last memory of them fade.
 func (o *odds) note(n, agreed int, memory float64) {
 	o.agreed += float64(agreed)
 	o.tried += float64(min(n, agreed+1))
@@ -154,8 +155,8 @@ func (o *odds) note(n, agreed int, memory float64) {
 	}
 }
 
-// few is the weight of what is known of others, in tries.
+// few is the weight of the odds of all sequences, in tries.
 const few = 4
 
-// among are the odds o where little is known of it but all.
+// among mixes the odds o of one sequence with those of all, which count as few tries.
 func (o odds) among(all odds) float64 { return (o.agreed + few*all.of()) / (o.tried + few) }
