@@ -45,7 +45,7 @@ func (m *Model) bos() []token.ID {
 	return nil
 }
 
-// A conversation is a Prompt's messages with what renders them.
+// A conversation is a Prompt's messages with their template.
 type conversation struct {
 	m        *Model
 	field    string // of the request, that the messages came in
