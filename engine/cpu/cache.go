@@ -115,8 +115,8 @@ func (c *cache) CopyState(dst, src int32) {
 	copy(c.states[int(dst)*n:(int(dst)+1)*n], c.states[int(src)*n:])
 }
 
-// Numerics implements graph.Portable: each level has kernels of its own, and lays keys out as
-// they read them.
+// Numerics implements graph.Portable: each CPU level has kernels of its own, and its own order of
+// keys in memory.
 func (c *cache) Numerics() string {
 	n := runtime.GOARCH + " " + kernels.Level()
 	if slices.ContainsFunc(c.kept, func(k kept) bool { return k.kv.InPairs() }) {

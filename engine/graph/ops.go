@@ -163,8 +163,8 @@ type (
 	// Attention", 2024.
 	SharedAttention struct{ Attention }
 
-	// Experts sends each row through some experts and sums their results by weight, as
-	// Routing says. An expert is Down · Gate{Act}(Gate · x, Up · x), or without Gate
+	// Experts runs each row through some experts and sums their results by weight, by
+	// Routing. An expert is Down · Gate{Act}(Gate · x, Up · x), or without Gate
 	// Down · Activate{Act}(Up · x).
 	// Inputs: x (rows, in), router (rows, experts). Result: (rows, out).
 	// Shazeer et al., "Outrageously Large Neural Networks", 2017; Jiang et al.,

@@ -57,8 +57,8 @@ type Step struct {
 }
 
 // Compile orders the recording and assigns buffers, so that values which are
-// never alive together share one. Values no result needs are dropped. Nothing is
-// recorded after Compile.
+// never alive together share one. Values no result needs are dropped. No op may
+// be recorded after Compile.
 func (b *Builder) Compile(results ...Value) (*Program, error) {
 	if b.err != nil {
 		return nil, fmt.Errorf("graph: %w", b.err)
