@@ -35,7 +35,7 @@ func (g *Group) Add(m *MatMul) {
 	g.all, g.ends = append(g.all, m), append(g.ends, 0)
 }
 
-// Takes reports whether m multiplies what the others do.
+// Takes reports whether m has the type and width of activations of the others.
 func (g *Group) Takes(m *MatMul) bool {
 	return len(g.all) == 0 || m.in == g.all[0].in && m.With() == g.all[0].With()
 }
