@@ -25,7 +25,7 @@ type benchReport struct {
 	Load              float64   `json:"load_s"`
 	PeakRSS           int64     `json:"peak_rss_bytes"`
 	Read              float64   `json:"read_gb_per_s"`         // weights and KV cache read while decoding
-	MachineRead       float64   `json:"machine_read_gb_per_s"` // what memory gives a reader of its own
+	MachineRead       float64   `json:"machine_read_gb_per_s"` // bandwidth of reading memory alone
 	Threads           int       `json:"threads"`
 	CPULevel          string    `json:"cpu_level"`
 	Device            string    `json:"device"`

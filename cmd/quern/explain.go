@@ -11,8 +11,8 @@ import (
 	"quern/engine"
 )
 
-// explain is what is said of err: with the cause that the engine keeps from clients of
-// the API because it may name files, and each thing once.
+// explain is the message of err with its cause, which clients of the API do not get because it may
+// name files; parts that repeat are dropped.
 func explain(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "stopped"

@@ -15,7 +15,7 @@ import (
 	"quern/engine/transcribe"
 )
 
-// inspectONNX shows a graph: what it takes and gives, what it is made of, and
+// inspectONNX shows a graph: its inputs, outputs and operators, and
 // whether quern can run and serve it.
 func inspectONNX(out io.Writer, path string, asJSON bool) error {
 	var ear *transcribe.Conformer
