@@ -34,7 +34,7 @@ func (t *Timing) RealTime() float64 {
 	return (t.Features + t.Encode + t.Decode/time.Duration(max(1, t.Windows))).Seconds() / t.Seconds
 }
 
-// Measure transcribes windows of noise and tells how long each part takes.
+// Measure transcribes windows of noise and returns how long each part takes.
 // Decoding is greedy, with cross-attention and the rules of transcripts, and goes
 // on to the last of the tokens whatever the model says.
 func (m *Model) Measure(ctx context.Context, o MeasureOptions) (Timing, error) {

@@ -21,7 +21,7 @@ type OpenOptions struct {
 	Windows int
 	// Cache is the number type of keys and values: F16 (the default) or F32.
 	Cache quant.Type
-	// Watch is told of the network's Programs.
+	// Watch has the callbacks of the network's Programs.
 	Watch graph.Watch
 }
 
@@ -91,7 +91,7 @@ func Open(ctx context.Context, path string, backend graph.Backend, o OpenOptions
 	}
 	m, err := New(ctx, set, backend, o)
 	if err != nil {
-		set.Close() // the first error is the one to know
+		set.Close() // the first error is returned
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
@@ -212,10 +212,10 @@ func (m *Model) Close() error {
 	return m.set.Close()
 }
 
-// Multilingual reports whether the model knows languages beside English.
+// Multilingual reports whether the model has languages beside English.
 func (m *Model) Multilingual() bool { return m.special.multilingual() }
 
-// TimesWords reports whether the model tells times of words, which its decoder's attention
+// TimesWords reports whether the model gives times of words, which its decoder's attention
 // shows.
 func (m *Model) TimesWords() bool { return m.params != nil }
 

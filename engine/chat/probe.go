@@ -96,7 +96,7 @@ func calling(id, result string) []Message {
 // string, or prints "None".
 func (p prober) calls(w *wants) {
 	kept := wants{}                 // in which it shows no calls, but can be kept from breaking
-	for _, n := range []int{3, 2} { // a template may know calls but not results
+	for _, n := range []int{3, 2} { // a template may have calls but no results
 		for _, w.stringArgs = range []bool{false, true} {
 			noneWorks, noneShows := p.showsCall(*w, n, true)
 			emptyWorks, emptyShows := p.showsCall(*w, n, false)

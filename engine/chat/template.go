@@ -21,7 +21,7 @@ type Options struct {
 	// on, or finds them undefined where they are empty.
 	BOS, EOS, Unknown, Pad string
 
-	Log *slog.Logger     // told once about each repair a template needs; nil: not logged
+	Log *slog.Logger     // has a line for each repair a template needs; nil: not logged
 	Now func() time.Time // the clock of strftime_now; nil is time.Now
 }
 
@@ -252,7 +252,7 @@ func memory(messages []Message) int {
 	return min(base+8*size*len(messages), most)
 }
 
-// A resumption knows where a prompt that continues a message has to end.
+// A resumption finds where a prompt that continues a message has to end.
 type resumption struct {
 	// standIn is set if the message has no text for the engine to mark. It is
 	// then given some, which is cut off again.

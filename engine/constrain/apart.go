@@ -21,7 +21,7 @@ func ReadAs(k *engine.Constraint) wire.Form {
 	return wire.FormText
 }
 
-// A mixedError says that replies of the form cannot be told from calls.
+// A mixedError says that replies of the form cannot be distinguished from calls.
 type mixedError struct{ opener, format string }
 
 func (e *mixedError) Error() string {
@@ -47,7 +47,7 @@ func (k *Calls) apart(c *Compiler) (mayThink bool, err error) {
 	return open == "", err
 }
 
-// firsts tells how texts of a form may begin. It asks a grammar over single bytes, which every
+// firsts are the beginnings of texts of a form. It asks a grammar over single bytes, which every
 // opener can be spelled with, and makes that when it has to.
 type firsts struct {
 	c *Compiler

@@ -80,7 +80,7 @@ func (k *Calls) build(c *Compiler, b *grammar.Builder, g *Grammar) (root *gramma
 		if len(t.Parameters) == 0 || string(t.Parameters) == "null" {
 			continue
 		}
-		// One schema alone tells whose fault it is.
+		// Compile each schema alone to find the one at fault.
 		one := grammar.NewBuilder(limits)
 		n, _, err := schema.Add(one, t.Parameters, schema.Options{Strict: k.Places[i].Strict, Limits: limits})
 		if err == nil {

@@ -127,7 +127,7 @@ func (c *Compiler) make(ctx context.Context, key key, build build) (*entry, erro
 	return e, nil
 }
 
-// fill makes the grammar of e. Requests that wait for it are told of a panic, too.
+// fill makes the grammar of e. A panic ends requests that wait for it with an error, too.
 func (c *Compiler) fill(e *entry, build build) {
 	defer close(e.ready)
 	defer func() {

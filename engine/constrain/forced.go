@@ -86,7 +86,7 @@ func (m *mask) spans(n int) bool {
 	if m.state.Mask(m.words) != nil {
 		return true
 	}
-	// Others are beginnings of these bytes, so the first that are allowed tell.
+	// Others are beginnings of these bytes, so the first that are allowed decide.
 	for i, w := range m.words {
 		for ; w != 0; w &= w - 1 {
 			if len(m.c.vocab.Bytes(token.ID(i<<5+bits.TrailingZeros32(w)))) > n {

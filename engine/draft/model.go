@@ -30,7 +30,7 @@ type ModelOptions struct {
 	Rows      int // of one step
 	Places    int // at most as many wanted rows are asked for in a step
 	Context   int // tokens of a text
-	Vocab     int // tokens the model knows
+	Vocab     int // tokens of the model
 }
 
 // A past is what the model has read of a text, and drafted behind it.
@@ -38,7 +38,7 @@ type past struct {
 	ids     []token.ID // whose keys and values are in the blocks of table
 	checked int        // of ids, those the text is known to begin with
 	strange int        // tokens of the text that were held against the vocabulary
-	foreign bool       // it has tokens that the model does not know
+	foreign bool       // it has tokens that are not in the model's vocabulary
 	table   []int32
 }
 

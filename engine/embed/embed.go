@@ -59,15 +59,15 @@ func (m *Model) probe(ctx context.Context) (int, error) {
 	return len(v[0]), nil
 }
 
-// encode turns texts into vectors, and counts among those who ask meanwhile.
+// encode turns texts into vectors, and counts the request in asked meanwhile.
 func (m *Model) encode(ctx context.Context, texts [][]token.ID, types [][]int64) ([][]float32, error) {
 	m.asked.Add(1)
 	defer m.asked.Add(-1)
 	return m.encoder.Run(ctx, texts, types)
 }
 
-// Load is how many requests wait for the encoder, and how many it works for: all, unless it
-// says for how many.
+// Load is how many requests wait for the encoder, and how many it runs: all, unless it
+// has a count of its own.
 func (m *Model) Load() (waiting, running int) {
 	n := int(m.asked.Load())
 	if x, ok := m.encoder.(interface{ Running() int }); ok {

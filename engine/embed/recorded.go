@@ -46,7 +46,7 @@ func (d *Recorded) Open() error {
 	return d.open()
 }
 
-// open compiles the Program on first use, of who has the turn.
+// open compiles the Program on first use. The caller holds the turn.
 func (d *Recorded) open() error {
 	if d.exec != nil {
 		return nil
@@ -138,11 +138,11 @@ func (d *Recorded) run(ctx context.Context, adapter int32, inputs [][]token.ID, 
 	}
 }
 
-// step runs texts of those who wait, of each in turn, of who has the turn.
+// step runs texts of requests that wait, of each in turn. The caller holds the turn.
 func (d *Recorded) step() {
 	texts := d.take(d.fits)
 	if len(texts) == 0 {
-		return // others ran them
+		return // a step of another caller has run them
 	}
 	err := d.open()
 	if err == nil {

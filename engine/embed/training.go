@@ -62,7 +62,7 @@ var embeddings = []struct {
 }
 
 // TrainingOf finds out how the model of a file was trained: what o says, else
-// the file's own prompts, else what the table knows under its name.
+// the file's own prompts, else those in the table under its name.
 func TrainingOf(meta *weights.Meta, id, path string, o *engine.ModelOptions) Training {
 	var e Training
 	for _, name := range []string{meta.String("general.name"), meta.String("general.basename"), id, filepath.Base(path)} {

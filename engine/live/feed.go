@@ -111,7 +111,7 @@ func (f *Feed) read(ctx context.Context, least int) ([]float32, error) {
 	}
 }
 
-// Source is the feed for who takes sound as it comes, in place of a transcription. Reading
+// Source is the feed for recognisers of live sound, in place of Transcribe. Reading
 // waits for some, and no longer than ctx lasts.
 func (f *Feed) Source(ctx context.Context) engine.Source {
 	var rest []float32

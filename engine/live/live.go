@@ -150,7 +150,7 @@ func (t *transcription) heard() float64 {
 	return float64(t.cut.start+len(t.cut.audio)) / engine.HearingRate
 }
 
-// take hears sound and yields what becomes known by it.
+// take reads sound and yields the text that it adds.
 func (t *transcription) take(ctx context.Context, x []float32, last bool, yield func(Update) bool) error {
 	for len(x) > 0 {
 		var ended bool
@@ -215,8 +215,8 @@ func (t *transcription) tell(u Update, yield func(Update) bool) error {
 	return nil
 }
 
-// sure is how likely a language is that is taken for that of all the sound, and sureSeconds
-// how long the piece was that told it.
+// sure is the probability from which a detected language is kept for all the sound, and
+// sureSeconds the length of the piece that it needs.
 const (
 	sure        = 0.8
 	sureSeconds = 2.0

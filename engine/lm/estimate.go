@@ -77,9 +77,9 @@ type Plan struct {
 	Encode  EncoderPlan
 }
 
-// Plan sizes what m will take of limit bytes. A cache whose size is the default gives way
-// down to one request; where even that does not fit, the plan says what it
-// needs and fits tells.
+// Plan sizes what m will take of limit bytes. A cache whose size is the default shrinks
+// down to one request; where even that does not fit, the plan has what it
+// needs, and fits returns the error.
 func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	o = o.Defaulted()
 	c := m.Config

@@ -18,8 +18,8 @@ import (
 	"quern/formats/weights"
 )
 
-// StampFiles tells of a path, and of the files in it, what changes when they are written or
-// replaced; "" where the system does not tell that. Sizes and times alone would not do: both
+// StampFiles returns a text that changes when a path, or a file in it, is written or
+// replaced; "" where the system does not support that. Sizes and times alone would not do: both
 // can be set.
 func StampFiles(path string) string {
 	list := []string{path}

@@ -45,8 +45,8 @@ func (m *File) Close() {
 	}
 }
 
-// CanRun says what quern lacks to run the model of a file, which stays the
-// caller's; nil when nothing. Of Kokoro it knows a tensor, and reads no further.
+// CanRun returns an error with what quern lacks to run the model of a file, which stays the
+// caller's; nil when nothing. It recognises Kokoro by a tensor, and reads no further.
 func CanRun(file *weights.Set) error {
 	if _, ok := file.Tensor(kokoro.Signature); ok {
 		return nil // it speaks; its file has no configuration that could be wrong

@@ -26,7 +26,7 @@ func (p *Published) Made(uses ...string) bool {
 // Scores is the use of models that score texts and make neither vectors nor text.
 const Scores = "ForSequenceClassification"
 
-// pairsTexts reports whether set is a BERT that scores pairs and knows first and second
+// pairsTexts reports whether set is a BERT that scores pairs and distinguishes first and second
 // texts by a row that is added to their tokens: WordPiece's pairs are put together so.
 func pairsTexts(raw, set *weights.Set) bool {
 	pooling, _ := set.Meta.Int("bert.pooling_type")

@@ -48,13 +48,13 @@ func (m *Reader) TooLong(param string, n Size) *engine.Error {
 // AnyLength is the room of texts that need not fit a context.
 const AnyLength = math.MaxInt / countedRooms
 
-// countedRooms is how many times its room a text is counted to: who has to
-// shorten it wants to know by how much.
+// countedRooms is how many times its room a text is counted to: the error of a text that is too
+// long says by how much.
 const countedRooms = 4
 
 var errEnough = errors.New("tokens enough")
 
-// An Encoding turns a text, which it knows, into tokens.
+// An Encoding turns a text, which it closes over, into tokens.
 type Encoding func(token.Encoder) ([]token.ID, error)
 
 // First returns the tokens of a text up to about most, and how many it is. It

@@ -34,9 +34,9 @@ type BenchOptions struct {
 
 	InFileOrder bool // as engine.Options.InFileOrder
 
-	// Loading, when not nil, is told how far the load is, 0 to 1.
+	// Loading, when not nil, is called with how far the load is, 0 to 1.
 	Loading func(done float64)
-	// Progress, when not nil, is told of each repetition done.
+	// Progress, when not nil, is called after each repetition.
 	Progress func(done, of int)
 	// Measured, when not nil, is called when speeds are measured, before all weights of the
 	// file are read to find out how fast memory is.

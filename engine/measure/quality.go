@@ -31,7 +31,7 @@ type QualityOptions struct {
 	Threads   int // 0: physical cores
 	Device    string
 
-	// Progress, when not nil, is told how much of the text is done, 0 to 1.
+	// Progress, when not nil, is called with how much of the text is done, 0 to 1.
 	Progress func(done float64)
 }
 

@@ -93,7 +93,7 @@ var harmlessKeys = map[string]bool{
 	"n_deepstack_layers":               true, // how many layers they are added to
 }
 
-// harmlessParts begin the keys of what sees and hears in one file with a text
+// harmlessParts begin the keys of image and audio encoders in one file with a text
 // model. Quern gives such models text only.
 var harmlessParts = []string{"vision.", "audio.", "mm."}
 

@@ -6,7 +6,7 @@ import (
 	"quern/engine/token"
 )
 
-// before is how many of the last tokens Mask.Forced is told of.
+// before is how many of the last tokens Mask.Forced is called with.
 const before = 16
 
 // A run is what a Sampler keeps of tokens that its Mask forces.

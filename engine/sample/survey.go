@@ -12,7 +12,7 @@ import (
 // blockLen is how many logits share a peak.
 const blockLen = 128
 
-// A survey is what one pass over all logits tells, so that few have to be looked at
+// A survey is the result of one pass over all logits, so that few have to be read
 // again one by one.
 type survey struct {
 	top   float32   // the largest
@@ -73,7 +73,7 @@ func total(x []float32) float64 {
 // possible is true of all logits but -Inf, also of those that are not numbers.
 func possible(v float32) bool { return !(v < -math.MaxFloat32) }
 
-// look is take for those who need no more than the largest, and where there are no
+// look is take for callers that need no more than the largest, and where there are no
 // vectors.
 func (s *survey) look(logits []float32) (err error) {
 	s.peaks = s.peaks[:0]

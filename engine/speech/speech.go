@@ -102,7 +102,7 @@ func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 		}()
 		more := r.More
 		if more != nil {
-			// Who writes is not waited for in the queue.
+			// The queue's slot is not held while waiting for more text.
 			more = func(ctx context.Context) (engine.More, error) {
 				inside = false
 				m.queue.Leave()
@@ -152,7 +152,7 @@ func (m *Model) failure(err error) error {
 	return voiceError(err, m.synth.Voices())
 }
 
-// Phonemize tells how a text is pronounced.
+// Phonemize returns how a text is pronounced.
 func Phonemize(ctx context.Context, reader *tts.Pronouncer, r engine.PhonemizeRequest) ([]engine.Pronunciation, error) {
 	tokens, err := reader.Phonemize(ctx, tts.Text{Text: r.Text, SSML: r.SSML, Language: r.Language, Usual: "en-us", Lexicons: []*tts.Lexicon{r.Lexicon}})
 	if ctx.Err() != nil {

@@ -92,7 +92,7 @@ var errStopped = errors.New("stopped on request")
 // pace is the least time between two messages about a pull.
 const pace = 100 * time.Millisecond
 
-// Pull has a model fetched, and tells how far that is, until it is done. A caller
+// Pull fetches a model, and yields how far that is, until it is done. A caller
 // that asks for a model which is being pulled follows that pull. A pull ends when no caller
 // follows it any more; what has arrived stays, and the next pull of the model goes on from there. Errors
 // are *engine.Error or the context's, and end the sequence.
@@ -153,8 +153,8 @@ func (s *Store) look(p *pull) (engine.Pull, <-chan struct{}) {
 	return p.now, p.news
 }
 
-// tell notes how far a pull is.
-func (s *Store) tell(p *pull, change func(now *engine.Pull)) {
+// update changes how far a pull is, and wakes its followers.
+func (s *Store) update(p *pull, change func(now *engine.Pull)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&p.now)
@@ -231,7 +231,7 @@ func (s *Store) leave(p *pull) {
 	}
 }
 
-// run pulls a model. The error is what clients hear.
+// run pulls a model. The error is the one that clients get.
 func (s *Store) run(ctx context.Context, p *pull) (err error) {
 	begin := time.Now()
 	defer func() {
@@ -249,7 +249,7 @@ func (s *Store) run(ctx context.Context, p *pull) (err error) {
 		}
 	}()
 	defer rescue.Panic(&err)
-	c, err := s.o.Hub(func(h hub.Progress) { s.tell(p, func(now *engine.Pull) { progress(now, h) }) })
+	c, err := s.o.Hub(func(h hub.Progress) { s.update(p, func(now *engine.Pull) { progress(now, h) }) })
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (s *Store) run(ctx context.Context, p *pull) (err error) {
 	}
 	m, err := fetch(ctx, c, p.ref, func(plan *hub.Plan) {
 		s.o.Log.InfoContext(ctx, "pulling model", "model", p.ref.String(), "quant", plan.Quant, "bytes", plan.Fetch, "commit", plan.Commit)
-		s.tell(p, func(now *engine.Pull) {
+		s.update(p, func(now *engine.Pull) {
 			now.State, now.Size, now.Done = engine.PullDownloading, plan.Bytes, plan.Bytes-plan.Fetch
 			now.Plan = &engine.PullPlan{Commit: plan.Commit, Kind: plan.Kind, Quant: plan.Quant, Chosen: plan.Chosen,
 				Others: plan.Others, Files: len(plan.Files), Fetch: plan.Fetch}
@@ -270,14 +270,14 @@ func (s *Store) run(ctx context.Context, p *pull) (err error) {
 	}
 	id := s.o.Models.Serves(m.Path)
 	s.o.Log.InfoContext(ctx, "model pulled", "model", p.ref.String(), "id", id, "bytes", m.Size, "took", time.Since(begin))
-	s.tell(p, func(now *engine.Pull) {
+	s.update(p, func(now *engine.Pull) {
 		*now = engine.Pull{Ref: now.Ref, State: engine.PullDone, Done: m.Size, Size: m.Size, Plan: now.Plan, Model: id}
 	})
 	return nil
 }
 
-// fetch brings a model, which planned is told before, or finds it where nothing may be
-// fetched.
+// fetch calls planned and then downloads a model, or finds the one that is here where the network
+// may not be used.
 func fetch(ctx context.Context, c *hub.Client, r hub.Ref, planned func(*hub.Plan)) (hub.Model, error) {
 	plan, err := c.Plan(ctx, r, false)
 	if errors.Is(err, hub.ErrOffline) {
@@ -300,7 +300,7 @@ var states = map[hub.State]engine.PullState{
 	hub.Waiting: engine.PullWaiting, hub.Downloading: engine.PullDownloading, hub.Verifying: engine.PullVerifying,
 }
 
-// progress notes what the hub's client tells. Of a transfer that counts what it has to
+// progress records the progress of the hub's client. Of a transfer that counts what it has to
 // fetch; before, when files that lie here are verified, it counts nothing.
 func progress(now *engine.Pull, h hub.Progress) {
 	if state, ok := states[h.State]; ok {
@@ -341,7 +341,7 @@ func (s *Store) Pulls() ([]engine.Pull, error) {
 	return list, nil
 }
 
-// Stop ends the pull of a model, for all who follow it, and waits until it has ended. What
+// Stop ends the pull of a model, for all its followers, and waits until it has ended. What
 // has arrived stays, unless discard is set: then it goes, with what other pulls of the
 // repository have left.
 func (s *Store) Stop(ctx context.Context, model string, discard bool) error {
@@ -410,7 +410,7 @@ func (s *Store) Remove(ctx context.Context, id string) (bytes int64, err error) 
 	return bytes, nil
 }
 
-// notOurs tells clients that no pull has written a model.
+// notOurs is the error that clients get of a model that no pull has written.
 func notOurs(id string, err error) error {
 	if errors.Is(err, hub.ErrNotPulled) {
 		return engine.Errorf(engine.CodeModelNotAllowed, "model", "model %q was not pulled from the hub by quern: remove its files by hand", id)

@@ -38,7 +38,7 @@ type merger struct {
 		pair uint64 // plus one
 		joining
 	}
-	bytes string // the word, if its bytes are the pieces and pairs knows those
+	bytes string // the word, if its bytes are the pieces and are in pairs
 	steps int    // groups of 16 read, which tests bound
 	watch *watch // of the encoding; may be nil
 }
@@ -59,7 +59,7 @@ type joining struct {
 	into ID
 }
 
-// A pairer knows which neighbours join by their text.
+// A pairer finds which neighbours join by their text.
 type pairer interface {
 	pair(text []byte) (rank uint32, into ID)
 }

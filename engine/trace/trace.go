@@ -1,5 +1,5 @@
-// Package trace tells how long the parts of a request took. What collects that is not known
-// here: a context carries the span that is under way, or none, and then nothing is told.
+// Package trace records how long the parts of a request took. It does not depend on the
+// collector: a context carries the span that is under way, or none, and then nothing is recorded.
 package trace
 
 import (
@@ -29,7 +29,7 @@ type key struct{}
 // With returns a context whose work is part of a span.
 func With(ctx context.Context, s Span) context.Context { return context.WithValue(ctx, key{}, s) }
 
-// From returns the span of a context, or one that tells nothing.
+// From returns the span of a context, or one that records nothing.
 func From(ctx context.Context) Span {
 	if s, ok := ctx.Value(key{}).(Span); ok {
 		return s

@@ -76,16 +76,16 @@ func (m *Model) Stats() engine.ModelStats {
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.size, CacheBytes: m.model.CacheBytes()}
 }
 
-// Languages returns the codes of the languages that recognisers know.
+// Languages returns the codes of the languages that recognisers have.
 func Languages() []string { return heard.Languages() }
 
-// A Conformer is what the files of a Parakeet or Canary tell.
+// A Conformer is the description of a Parakeet or Canary in its files.
 type Conformer = conformer.Info
 
 // IsConformer reports whether path is a Parakeet or Canary, or one of its files.
 func IsConformer(path string) bool { return conformer.IsModel(path) }
 
-// Describe reads what the files of a Parakeet or Canary tell.
+// Describe reads the description of a Parakeet or Canary from its files.
 func Describe(path string) (*Conformer, error) { return conformer.Describe(path) }
 
 // OpenDetector reads a detector of speech, Silero's. Of path "" it is nil, which
@@ -125,7 +125,7 @@ func (m *Model) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter
 				return
 			}
 			listener = m.aids.Speakers.Listen(r.Diarize.SpeakerOptions)
-			who = &tapped{Source: r.Source, hear: func(x []float32) error { return listener.Hear(ctx, x) }}
+			who = &tapped{Source: r.Source, each: func(x []float32) error { return listener.Hear(ctx, x) }}
 			r.Source = who
 			o.Words, o.Pauses = o.Words || m.model.TimesWords(), !m.model.TimesWords()
 		}

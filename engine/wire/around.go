@@ -88,8 +88,8 @@ func (r *Reader) afterCall() {
 	r.said, r.thought = r.Format.Bare != BareAtStart, true
 }
 
-// wrong is for bytes that do not fit the call. They are content if nothing of
-// it was told yet, else it is skipped.
+// wrong is for bytes that do not fit the call. They are content if the call has
+// no events yet, else it is skipped.
 func (r *Reader) wrong() {
 	c := &r.call
 	if r.keep && !c.begun {

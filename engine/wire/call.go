@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A call is what a reader knows of the call it is in.
+// A call is a reader's state of the call it is in.
 type call struct {
 	index  int // of the pattern
 	pieces []piece
@@ -17,7 +17,7 @@ type call struct {
 	name, id string
 	ready    bool // the name is known, and that the arguments are an object
 	started  bool // CallStart was sent
-	over     bool // it is one too many, and not told
+	over     bool // it is one too many, and has no events
 	hold     bool // until the id or all of it is known
 	args     []byte
 	number   int    // index among the reply's calls

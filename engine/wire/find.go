@@ -31,7 +31,7 @@ type Found struct {
 	// Tools says that the template shows tools, Calls that it shows calls, and
 	// Parallel that it shows several in one turn.
 	Tools, Calls, Parallel bool
-	// Thinks says that the template knows thinking: it prints that of earlier
+	// Thinks says that the template has thinking: it prints that of earlier
 	// answers, or opens it in the prompt.
 	Thinks bool
 	// Switch says that enable_thinking changes the prompt.
@@ -333,7 +333,7 @@ func (f *finder) score(row *Format) int {
 	return score
 }
 
-// usual are the markers that tell of the format where nothing else does: not
+// usual are the markers that identify the format where nothing else does: not
 // those of alternatives, and none that words may hold.
 func (f *Format) usual() []string {
 	out := slices.Clone(f.Section.Open)

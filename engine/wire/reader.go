@@ -22,7 +22,7 @@ const maxGap = 1 << 10
 // maxHeader is the longest header of a message.
 const maxHeader = 512
 
-// A Tool is what a reader has to know of a tool.
+// A Tool is the part of a tool that a reader needs.
 type Tool struct {
 	Name       string
 	Parameters json.RawMessage // JSON Schema; may be empty
@@ -128,8 +128,8 @@ func (r *Reader) Write(text []byte) []Event {
 	return r.events
 }
 
-// Special reads one special token by its spelling. One that the format does not
-// know is not part of the reply.
+// Special reads one special token by its spelling. One that is not in the
+// format is not part of the reply.
 func (r *Reader) Special(spelling string) []Event {
 	r.events = r.events[:0]
 	if r.closed {

@@ -26,8 +26,8 @@ var typeNames = map[string]types{
 	"number": isNumber, "integer": isNumber, "boolean": isBoolean, "null": isNull,
 }
 
-// Types returns what tells the types of JSON that the schema allows for an argument; none if
-// it says nothing. Integers are numbers.
+// Types returns a function of the types of JSON that the schema allows for an argument; none if
+// it does not say. Integers are numbers.
 func (t Tool) Types() func(argument string) []string {
 	read := &tool{schema: t.Parameters}
 	return func(argument string) (out []string) {

@@ -23,8 +23,8 @@ type Mapping struct {
 // Bytes returns the whole file. The slice is invalid after Close.
 func (m *Mapping) Bytes() []byte { return m.data }
 
-// Forget tells the system that data, a part of the file, is not read soon: its memory is
-// given back, and read from the file again if it is. Bytes that are none of the file's are
+// Forget advises the system that data, a part of the file, is not read soon: its pages are
+// released, and read from the file again if it is. Bytes that are none of the file's are
 // left alone.
 func (m *Mapping) Forget(data []byte) {
 	if len(data) == 0 || len(m.data) == 0 || m.unmap == nil {

@@ -111,7 +111,7 @@ func (m *Model) compile(ctx context.Context, o OpenOptions) (err error) {
 	switch m.Kind {
 	case CTC:
 		m.decoder = &ctc{m}
-		w := m.noise(m.subsampling * 4)[0] // which tells whether the tokens are the graph's
+		w := m.noise(m.subsampling * 4)[0] // to check that the tokens are the graph's
 		if err = m.encoder.run(ctx, []*window{w}); err == nil {
 			err = m.decoder.decode(ctx, []*window{w})
 		}

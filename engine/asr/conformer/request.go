@@ -111,7 +111,7 @@ func (m *Model) speaks(r *request) error {
 	return err
 }
 
-// TimesWords reports whether the model tells times of words.
+// TimesWords reports whether the model gives times of words.
 func (m *Model) TimesWords() bool { return m.Kind != AED }
 
 // Translates reports whether the model writes other languages than are spoken.

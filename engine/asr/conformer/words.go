@@ -90,7 +90,7 @@ func (m *Model) words(w *window) (list []word) {
 		}
 		start, end := min(float64(t.at)*seconds, long), 0.0
 		switch {
-		case m.Kind == AED: // which tells no times
+		case m.Kind == AED: // it gives no times
 			end = long
 		case t.frames > 0:
 			end = float64(t.at+t.frames) * seconds

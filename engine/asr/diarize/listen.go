@@ -10,7 +10,7 @@ import (
 	"quern/engine/onnx"
 )
 
-// A Listener is given a sound and says in the end who spoke when.
+// A Listener is given a sound, and in the end returns its speakers and their turns.
 type Listener struct {
 	m       *Model
 	o       speakers.Options
@@ -236,7 +236,7 @@ func (m *Model) pieces(mask []bool, begin int) (list [][2]int) {
 // speaker by the clusters' means.
 const mostTrained = 4096
 
-// Finish ends the sound and says who spoke.
+// Finish ends the sound and returns its speakers.
 func (l *Listener) Finish(ctx context.Context) (*speakers.Result, error) {
 	m := l.m
 	s := m.segmentation

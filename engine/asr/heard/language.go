@@ -64,7 +64,7 @@ func ofThree(s string) string {
 	return ""
 }
 
-// LanguageCode returns the code Whisper knows a language by, given a code or an
+// LanguageCode returns Whisper's code of a language, given a code or an
 // English name in any case; a region after the code ("pt-BR") is left out. It
 // returns "" for what is no language of Whisper's.
 func LanguageCode(s string) string {

@@ -67,7 +67,7 @@ func (g *Gate) Read(ctx context.Context, dst []float32) (n int, end bool, err er
 
 func samplesIn(seconds float64) int { return int(seconds * audio.Rate) }
 
-// listen hears one more hop and decides what it means for the audio so far.
+// listen reads one more hop and decides whether speech has begun or ended.
 func (g *Gate) listen(ctx context.Context) {
 	// Nothing before what could still become the padding of speech is kept.
 	pad := samplesIn(g.o.Pad)

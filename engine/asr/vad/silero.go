@@ -12,7 +12,7 @@ import (
 // ErrFormat marks a file that is no detector.
 var ErrFormat = weights.Malformed("speech detector")
 
-// The sizes of the Silero detector: it hears a hop together with the end of the
+// The sizes of the Silero detector: its input is a hop together with the end of the
 // one before.
 const (
 	sileroPast   = 64

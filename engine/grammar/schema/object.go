@@ -147,7 +147,7 @@ func (o *objectMaker) neededFields() int {
 	return n
 }
 
-// refuse is the error of the first constraint of which where knows the keyword.
+// refuse is the error of the first constraint whose keyword is in where.
 func (o *objectMaker) refuse(where func(constraint) string, reason string) error {
 	for _, x := range o.clause {
 		if at := where(x); at != "" {

@@ -94,7 +94,7 @@ func (s *Store) admit(k Key, size int64, used stamp) bool {
 	return true
 }
 
-// A Fetch reads blocks of one sequence ahead of who takes them. Its methods do not wait and
+// A Fetch reads blocks of one sequence ahead of its caller. Its methods do not wait and
 // are for one goroutine.
 type Fetch struct {
 	m    *Model
@@ -112,7 +112,7 @@ type Fetch struct {
 }
 
 const (
-	ahead = 16       // blocks that are read ahead of who takes them
+	ahead = 16       // blocks that are read ahead of the caller
 	most  = 64 << 20 // bytes of all that are
 	spare = 16 << 20 // bytes that a model keeps for the next
 )
@@ -216,7 +216,7 @@ func (s *Store) finish(f *Fetch) {
 	delete(s.open, f)
 }
 
-// endAll ends all, and returns who is to be told. The mutex is held.
+// endAll ends all, and returns them, for their models to be notified. The mutex is held.
 func (s *Store) endAll() (ended []*Fetch) {
 	for f := range s.open {
 		s.finish(f)

@@ -9,7 +9,7 @@ type index struct {
 	heap  byUse
 	bytes int64
 	last  uint64        // highest use number
-	dirty map[Key]stamp // last uses that the files do not tell yet
+	dirty map[Key]stamp // last uses that are not in the files' times yet
 }
 
 // mostDirty is how many of those are kept until they are written.

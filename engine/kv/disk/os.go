@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// OS is the files of the operating system. Keys and values tell what prompts were, so other
+// OS is the files of the operating system. Prompts can be recovered from keys and values, so other
 // users may not read them.
 type OS struct{}
 
