@@ -22,7 +22,7 @@ func serveHealth(a *server.API, c *server.Call) error {
 }
 
 // serveReady says whether new work should be sent here or, with ?model=NAME, new work for
-// a model. Which models there are is for who has a key, as with /v1/models.
+// a model. Requests that name a model need a key, as with /v1/models.
 func serveReady(a *server.API, c *server.Call) error {
 	q := c.R.URL.Query()
 	if q.Has("model") && !a.Knows(c.R) {

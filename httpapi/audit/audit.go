@@ -1,4 +1,4 @@
-// Package audit writes who asked what of which model, a line of JSON for each request, and
+// Package audit writes a log of the client, endpoint and model, a line of JSON for each request, and
 // nothing of what was said.
 package audit
 

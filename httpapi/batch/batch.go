@@ -1,6 +1,6 @@
 // Package batch is what is asked and answered about files and batch work, and no more: the
 // objects as clients see them, what a line of an input file may be, and what can go wrong.
-// It knows neither HTTP nor where anything is kept.
+// It depends neither on HTTP nor on where anything is kept.
 package batch
 
 import (

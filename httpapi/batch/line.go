@@ -22,7 +22,7 @@ type Line struct {
 
 const (
 	maxCustomID = 512 // bytes
-	maxErrors   = 100 // that are told of one file
+	maxErrors   = 100 // that are reported of one file
 )
 
 // Codes of a LineError.

@@ -92,7 +92,7 @@ func (o *objects) Delete(ctx context.Context, name string, size int64) error {
 
 func (o *objects) Open(ctx context.Context, name string, size int64) (io.ReadSeekCloser, error) {
 	r := &objectReader{o: o, ctx: ctx, name: name, size: size}
-	return r, r.fill() // who does not find it is told so now
+	return r, r.fill() // a missing object is an error of Open, not of the first Read
 }
 
 // An objectReader holds one part. Its context is that of Open: it is read by one request.

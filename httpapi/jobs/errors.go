@@ -124,8 +124,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// A serverLog is where the embedded server logs. What it notices is of interest to who
-// looks for a fault only.
+// A serverLog is where the embedded server logs. Notices and warnings are of level debug,
+// for finding faults only.
 type serverLog struct{ log *slog.Logger }
 
 func (l serverLog) Noticef(format string, v ...any) { l.say(slog.LevelDebug, format, v) }

@@ -128,7 +128,7 @@ func (j *Jobs) putFile(ctx context.Context, s *store, owner string, f batch.File
 	if r.Bytes, err = s.contents.Put(ctx, r.Content, content); err != nil {
 		return batch.File{}, err
 	}
-	// Its bytes are stored before anybody can learn of it.
+	// Its bytes are stored before its record is visible.
 	if err := create(ctx, s, fileKey(owner, f.ID), r); err != nil {
 		if away := (*batch.AwayError)(nil); !errors.As(err, &away) { // else it may have come
 			s.contents.Delete(context.WithoutCancel(ctx), r.Content, r.Bytes)

@@ -95,7 +95,7 @@ func (w *steward) output(ctx context.Context, kind string, pick func(mark) bool,
 func (w *steward) writeMissing(ctx context.Context, to io.Writer) error {
 	in, err := w.input(ctx)
 	if errors.Is(err, batch.ErrNotFound) {
-		return nil // who deleted it knows what was in it
+		return nil // the client has deleted it
 	} else if err != nil {
 		return err
 	}

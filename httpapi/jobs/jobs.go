@@ -1,6 +1,6 @@
 // Package jobs keeps files and responses and runs batches on NATS JetStream: one that is embedded and
 // listens on no port, or a cluster that many servers share. It is the only package that
-// knows NATS.
+// imports NATS.
 //
 // What lies where:
 //
@@ -145,7 +145,7 @@ func (j *Jobs) store(ctx context.Context) (*store, error) {
 	return j.s, nil
 }
 
-// look is store for who only wants to see: it says ErrNotFound where there is nothing.
+// look is store for reads: it returns ErrNotFound where nothing was ever stored.
 func (j *Jobs) look(ctx context.Context) (*store, error) {
 	select {
 	case <-j.opened:

@@ -199,7 +199,7 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 			return err
 		}
 	}
-	if s.server == nil { // what clients were told is kept
+	if s.server == nil { // copies in a cluster may be behind
 		s.records = sure{s.records, s.nc}
 		if s.responses != nil {
 			s.responses = sure{s.responses, s.nc}

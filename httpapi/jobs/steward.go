@@ -58,7 +58,7 @@ func (w *steward) run(ctx context.Context) error {
 	}
 }
 
-// unfound gives up a batch that has no record: its client was told that it failed, or will
+// unfound drops a batch that has no record: its client has been answered that it failed, or will
 // be in a moment.
 func (w *steward) unfound(ctx context.Context) error {
 	return call(ctx, func(ctx context.Context) error {
@@ -131,7 +131,7 @@ func (w *steward) follow(ctx context.Context) error {
 		return err
 	}
 	defer results.Stop()
-	if c := w.counts(); c != w.r.Counts { // of who was the steward before
+	if c := w.counts(); c != w.r.Counts { // of the steward before
 		w.r.Counts = c
 		if err := w.save(ctx); err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 )
 
 // A sure bucket of a cluster asks its leader where a copy has not got a key. Any copy may answer, and
-// one may be behind: what a client was told is kept must not be missing for a moment.
+// one may be behind: a record whose writing was acknowledged to a client must never be missing.
 type sure struct {
 	jetstream.KeyValue
 	nc *nats.Conn

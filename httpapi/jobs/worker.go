@@ -133,8 +133,8 @@ func (w *worker) done(ctx context.Context, m jetstream.Msg) error {
 	return within(ctx, callTime, m.DoubleAck)
 }
 
-// attempt runs a line and returns its line of the output file. Meanwhile the queue is told
-// that it is being worked on, and the batch is watched.
+// attempt runs a line and returns its line of the output file. Meanwhile it reports
+// progress to the queue, and watches for the batch's end.
 func (w *worker) attempt(ctx context.Context, m jetstream.Msg, t *ticket, r *batchRecord, delivered uint64) (failed bool, line []byte, err error) {
 	id := resultID(t.Batch, t.N)
 	if delivered > deliveries {

@@ -11,7 +11,7 @@ import (
 // silent is the level below which nothing can be heard: -60 dBFS.
 const silent = 1e-3
 
-// A Sound is a source that notes what people should know of what was read of it.
+// A Sound is a source that collects warnings about the sound that was read of it.
 type Sound struct {
 	engine.Source
 	CutShort func() string // what of a file is missing, once it was read; "" is nothing

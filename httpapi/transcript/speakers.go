@@ -8,7 +8,7 @@ import (
 	"quern/engine"
 )
 
-// A Voice is who says something, where speakers were asked for.
+// A Voice is the speaker of a text, where speakers were asked for.
 type Voice struct {
 	Speaker string `json:"speaker,omitempty"` // "SPEAKER_00", as in whisperX, or a known name; "" where it is not known
 	Overlap bool   `json:"overlap,omitempty"` // others speak meanwhile
@@ -121,7 +121,7 @@ func (t *Transcript) WhisperX() WhisperX {
 	return out
 }
 
-// Spoken returns segments whose texts begin with who says them, as captions of several
+// Spoken returns segments whose texts begin with the speaker's name, as captions of several
 // speakers do.
 func (t *Transcript) Spoken() []engine.Segment {
 	if t.Speakers == nil {

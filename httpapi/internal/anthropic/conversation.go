@@ -33,8 +33,8 @@ func readConversation(o *body.Object) []chat.Message {
 	return out
 }
 
-// billing begins a block that Claude Code puts before its system prompt. It tells the vendor
-// who pays and is another in each conversation, so that no two would share a cached prefix.
+// billing begins a block that Claude Code puts before its system prompt. It names for the vendor
+// the account that pays and differs in each conversation, so that no two would share a cached prefix.
 const billing = "x-anthropic-billing-header:"
 
 func readSystem(v body.Value) chat.Message {

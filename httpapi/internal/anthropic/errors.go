@@ -52,5 +52,5 @@ func Fail(e *fault.Error, r *http.Request) (status int, body any) {
 	return e.Status, f
 }
 
-// failed tells of a failure in a stream.
+// failed sends a failure in a stream.
 func failed(s *stream.Writer, e *fault.Error) error { return s.Named("error", newFailure(e)) }

@@ -61,7 +61,7 @@ func (a api) readRequest(c *server.Call, o *body.Object) (*request, error) {
 	return r, a.Finish(c, o)
 }
 
-// readPrompt reads what the model is told, and how it may think.
+// readPrompt reads the conversation, and how the model may think.
 func (a api) readPrompt(o *body.Object, r *request) {
 	r.Model = o.Str("model")
 	r.Prompt.Messages = readConversation(o)

@@ -135,7 +135,7 @@ func (s *spelling) stop() error {
 	return s.send("content_block_stop", blockStop{"content_block_stop", s.blocks - 1})
 }
 
-// finish tells why the message ended and what it took.
+// finish sends why the message ended, and its usage.
 func (s *spelling) finish(end engine.Event) error {
 	if err := s.stop(); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"quern/httpapi/transcript"
 )
 
-// A Logprob is a token as OpenAI's clients are told of it.
+// A Logprob is a token in OpenAI's form.
 type Logprob struct {
 	Token   string        `json:"token"`
 	Logprob float32       `json:"logprob"`

@@ -13,11 +13,11 @@ import (
 )
 
 // An Other is a field that means something to another server or in another dialect, and that
-// nothing here acts on: it is refused or told of, unless it asks for nothing.
+// nothing here acts on: it is refused or warned of, unless it asks for nothing.
 type Other struct {
 	Name    string
 	Off     any    // what asks for nothing: a float64, a bool, words ([]string), or Empty; nil is no value
-	Instead string // what to send, "" is nothing; where it is told of, why it has no effect
+	Instead string // what to send, "" is nothing; in a warning, why it has no effect
 }
 
 // Empty is [], {}, "", false or 0.
@@ -72,7 +72,7 @@ func RefuseOthers(o *body.Object, others []Other) {
 	}
 }
 
-// WarnOthers tells the client of those that are sent, ask for something and have no effect.
+// WarnOthers warns the client of those that are sent, ask for something and have no effect.
 func WarnOthers(c *server.Call, o *body.Object, others []Other) {
 	for x, v := range asked(o, others) {
 		c.Warn(v.Path() + " has no effect: " + x.Instead)

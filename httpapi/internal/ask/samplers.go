@@ -26,7 +26,7 @@ var samplerLetters = map[rune]string{'e': "penalties", 'd': "dry", 'k': "top_k",
 // offSamplers do nothing here, as they do nothing there unless their fields are set.
 var offSamplers = []string{"dry", "xtc", "top_n_sigma"}
 
-// maxSamplers bounds the names that are told of.
+// maxSamplers bounds the names in a warning.
 const maxSamplers = 256
 
 // Samplers reads which filters a draw has, as llama-server's field says: those that are not

@@ -14,11 +14,11 @@ import (
 	"quern/httpapi/transcript"
 )
 
-// aheadSeconds is how much sound of a request is decoded before it is listened to.
+// aheadSeconds is how much sound of a request is decoded ahead of the recogniser.
 const aheadSeconds = 30
 
-// An Arrival is the sound of a request while it is being sent. It is read beside who
-// listens to it.
+// An Arrival is the sound of a request while it is being sent. It is read in a
+// goroutine beside the recogniser.
 type Arrival struct {
 	Feed *live.Feed
 	u    *transcript.Sound

@@ -33,7 +33,7 @@ func soundError(err error) error {
 	return fault.New(fault.CodeUnsupportedAudio, "file", "the file cannot be decoded: %v", e)
 }
 
-// Collect has the call's model transcribe. each hears of segments as they come; it may
+// Collect transcribes with the call's model. each is called with segments as they come; it may
 // be nil.
 func Collect(ctx context.Context, a *server.API, c *server.Call, r engine.TranscribeRequest, each func(engine.Segment) error) (*transcript.Transcript, error) {
 	t, err := Hear(ctx, a, c.Lease, r, each)

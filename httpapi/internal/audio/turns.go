@@ -29,7 +29,7 @@ const (
 	Ended
 )
 
-// NewTurns finds turns in what a detector hears: speech is likelier than threshold, and so
+// NewTurns finds turns by a detector of speech: speech is likelier than threshold, and so
 // many hops of it begin a turn; a silence of so many milliseconds ends it.
 func NewTurns(d engine.Detector, threshold float32, begins, silence int) *Turns {
 	return &Turns{ear: d.Listen(), threshold: threshold, release: max(threshold-0.15, 0.01), begins: max(begins, 1), silence: max(Hops(silence), 1)}

@@ -18,7 +18,7 @@ const (
 	formParts  = 1000
 	formValues = 64 << 10 // bytes of names and values that are kept
 	formHead   = 64 << 10 // bytes before a part: the end of another, and its header
-	fileHead   = 16       // bytes of a file that tell what it is
+	fileHead   = 16       // bytes of a file by which its format is recognised
 	formLong   = 12 << 20 // bytes of longField: four sounds of 10 s, as base64
 )
 

@@ -45,7 +45,7 @@ func (o *Object) Strays() []Stray {
 // Strays are the fields of a form that were not read.
 func (f *Form) Strays() []Stray { return straysOf("", maps.Keys(f.Value), f.read) }
 
-// straysOf looks at names, which are in an object and of which the endpoint knows some.
+// straysOf looks at names, which are in an object and of which the endpoint has some.
 func straysOf(in string, names iter.Seq[string], known map[string]bool) []Stray {
 	var out []Stray
 	for n := range names {
@@ -66,7 +66,7 @@ func straysOf(in string, names iter.Seq[string], known map[string]bool) []Stray 
 }
 
 // foreign are fields of other servers and of their clients that look like slips of ours
-// and are none. Who sends them means what they say.
+// and are none. Clients that send them mean them.
 var foreign = map[string]bool{
 	"do_stream":   true, // Z.ai
 	"mode":        true, // text-generation-webui: chat or instruct

@@ -48,7 +48,7 @@ func (v *Value) Refuse(c fault.Code, param, format string, args ...any) {
 // Ok reports whether nothing wrong was found in the body so far.
 func (v *Value) Ok() bool { return v.p.err == nil }
 
-// At is the item at an index, for who only tells where it is.
+// At is the item at an index, for callers that only name its place.
 func (v *Value) At(index int) Value { return Value{in: v, index: index, p: v.p} }
 
 // Wrong refuses the value for its type.

@@ -58,7 +58,7 @@ func (l *live) inTime() (context.Context, context.CancelFunc) {
 	return context.WithCancel(l.link)
 }
 
-// send tells the client something, from work.
+// send sends a message to the client, from work.
 func (l *live) send(answer any) error {
 	if l.ctx.Err() != nil {
 		return l.ctx.Err()

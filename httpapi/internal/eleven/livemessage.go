@@ -84,7 +84,7 @@ func bearer(s string) string {
 	return s
 }
 
-// A liveAnswer is what a client is told.
+// A liveAnswer is a message to the client.
 type liveAnswer struct {
 	Audio      *string      `json:"audio"`
 	Final      bool         `json:"isFinal"`
@@ -139,7 +139,7 @@ func (l *live) answer(context string, sound []byte, final bool, written, said *l
 	return m
 }
 
-// A liveFailure is a failure as the vendor tells of it in a WebSocket.
+// A liveFailure is a failure in the vendor's form for a WebSocket.
 type liveFailure struct {
 	Message string `json:"message"`
 	Error   string `json:"error"`

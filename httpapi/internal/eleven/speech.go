@@ -183,7 +183,7 @@ func (a api) writeTimed(c *server.Call, out *timed, file *spool.Spool) error {
 }
 
 // streamTimedSpeech answers …/stream/with-timestamps: one object a line, or an
-// event each for those who ask for events.
+// event each for requests that ask for events.
 func (a api) streamTimedSpeech(c *server.Call, o *body.Object) error {
 	r, err := a.startVendorSpeech(c, o)
 	if err != nil {

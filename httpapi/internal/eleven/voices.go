@@ -66,7 +66,7 @@ func (a api) vendorVoices(c *server.Call) error {
 	return a.WriteJSON(c, 200, map[string]any{"voices": list})
 }
 
-// maxVoicePage is the vendor's largest page, and here the page of those who name none:
+// maxVoicePage is the vendor's largest page, and here the page of requests that name none:
 // of the vendor's own voices the first page holds as many as there are.
 const maxVoicePage = 100
 

@@ -1,4 +1,4 @@
-// Package fault is the failures clients are told about: one table of what each code is
+// Package fault is the failures that clients get: one table of what each code is
 // answered with.
 package fault
 
@@ -100,7 +100,7 @@ var codeClasses = map[Code]codeClass{
 	engine.CodeLoadTimeout:       {504, "timeout_error", false},
 }
 
-// An Error is a failure as a client is told about it.
+// An Error is a failure in the form that clients get.
 type Error struct {
 	codeClass
 	Code    Code
@@ -127,7 +127,7 @@ var ErrGone = errors.New("client left")
 // StatusGone is what the log and the metrics say of such a request.
 const StatusGone = 499
 
-// Classify finds what to tell the client about err, which came from work under
+// Classify returns the error that the client gets for err, which came from work under
 // ctx: an *Error, or ErrGone when the client has left.
 func Classify(ctx context.Context, err error) error {
 	var ae *Error
@@ -215,7 +215,7 @@ func Recovered(err *error) {
 	}
 }
 
-// Internal is a failure whose cause only the log hears of.
+// Internal is a failure whose cause is only logged.
 func Internal(cause error) *Error {
 	e := New(CodeInternal, "", "something went wrong inside the server; its log has the details")
 	e.Cause = cause

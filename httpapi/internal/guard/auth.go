@@ -1,4 +1,4 @@
-// Package guard says who may call, from where, and for how long a client may not read.
+// Package guard authenticates clients, checks hosts and origins, and bounds how long a client may not read.
 package guard
 
 import (
@@ -14,7 +14,7 @@ import (
 	"quern/httpapi/internal/limits"
 )
 
-// A Key lets its holder in. Only its hash is kept.
+// A Key admits its holder. Only its hash is kept.
 type Key struct {
 	Name   string // for logs
 	SHA256 [sha256.Size]byte
@@ -22,7 +22,7 @@ type Key struct {
 	Limit  limits.Limit
 }
 
-// A Guard says who may call.
+// A Guard authenticates clients, and checks hosts and origins.
 type Guard struct {
 	keys           atomic.Pointer[[]Key]
 	AllowedHosts   []string
@@ -65,7 +65,7 @@ func (g *Guard) Authenticate(r *http.Request) (key Key, ok bool) {
 		return Key{}, false
 	}
 	sum := sha256.Sum256([]byte(given))
-	// Every key is compared, so time tells nothing about which one matched.
+	// Every key is compared, so the time does not depend on which one matched.
 	found := 0
 	at := 0
 	for i := range keys {

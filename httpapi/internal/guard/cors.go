@@ -20,7 +20,7 @@ const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + InstanceH
 
 // Share adds the headers that let a page of an allowed origin read the answer,
 // and reports whether it did. Credentials are never allowed: keys travel in
-// headers that a page must know.
+// headers that a page needs.
 func (g *Guard) Share(h http.Header, r *http.Request) bool {
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")

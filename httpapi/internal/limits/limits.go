@@ -72,7 +72,7 @@ type Pass struct {
 	once sync.Once
 }
 
-// Enter lets a request of a caller in, who is known by a name, or says when to try again: a
+// Enter admits a request of the caller of a name, or returns when to try again: a
 // *fault.Error. What the caller has left is written to h in OpenAI's headers either way.
 func (l *Limits) Enter(caller string, limit Limit, h http.Header) (*Pass, error) {
 	if limit == (Limit{}) {
@@ -150,7 +150,7 @@ func (p *Pass) Leave() {
 	})
 }
 
-// tell writes what is left in a bucket, where there is a limit: how much may be taken at
+// tell writes the headers of a bucket, where there is a limit: how much may be taken at
 // once, and how long it takes until the bucket is full.
 func tell(h http.Header, what string, b *bucket) {
 	if b.size == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// A registry is Prometheus's, with what Go and the process tell of themselves.
+// A registry is Prometheus's, with the metrics of Go and of the process.
 type registry struct{ *prometheus.Registry }
 
 func newRegistry() registry {

@@ -37,7 +37,7 @@ func newProgress(p engine.Pull) progress {
 	return out
 }
 
-// pull answers POST /api/pull: models are those of the hub that pull knows.
+// pull answers POST /api/pull: models are named as the hub names them.
 func (a api) pull(c *server.Call, o *body.Object) error {
 	name := strings.TrimSuffix(readName(o), latest)
 	streamed := o.Boolean("stream", true)

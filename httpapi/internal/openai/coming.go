@@ -34,9 +34,9 @@ func readLive(r *transcription, f *body.Form) {
 	}
 }
 
-// hear has the call's model transcribe, and tells each of segments, or, live, of text that
+// collect transcribes with the call's model, and calls each with segments, or, live, with text that
 // no longer changes.
-func (a api) hear(ctx context.Context, c *server.Call, f *body.Form, r *transcription, each func(engine.Segment) error) (t *transcript.Transcript, err error) {
+func (a api) collect(ctx context.Context, c *server.Call, f *body.Form, r *transcription, each func(engine.Segment) error) (t *transcript.Transcript, err error) {
 	if !f.Coming() {
 		return audio.Collect(ctx, a.API, c, r.TranscribeRequest, each)
 	}

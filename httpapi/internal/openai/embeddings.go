@@ -88,7 +88,7 @@ func readInputs(o *body.Object) []engine.EmbedInput {
 }
 
 // encodeEmbeddings writes the answer by hand: base64 of large batches is the
-// usual case, as openai-node asks for it unless told otherwise.
+// usual case, as openai-node asks for it by default.
 func encodeEmbeddings(model string, res engine.EmbedResult, asBase64 bool) ([]byte, *fault.Error) {
 	name, err := server.Marshal(model)
 	if err != nil {

@@ -46,8 +46,8 @@ func readDecoding(r *transcription, f *body.Form) {
 	r.Prefix = f.Str("prefix")
 }
 
-// maxKeywords and maxKeywordBytes bound what a request may hint at. The model
-// hears of the first hundred tokens.
+// maxKeywords and maxKeywordBytes bound what a request may hint at. The model's
+// prompt has the first hundred tokens.
 const (
 	maxKeywords     = 256
 	maxKeywordBytes = 16 << 10

@@ -226,7 +226,7 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 			}
 			return send(delta{Type: "transcript.text.delta", Speakers: "when the sound ends"})
 		}
-		t, err := a.hear(ctx, c, f, r, func(seg engine.Segment) error {
+		t, err := a.collect(ctx, c, f, r, func(seg engine.Segment) error {
 			text := seg.Text
 			if err := begin(); err != nil {
 				return err

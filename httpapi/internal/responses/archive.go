@@ -29,7 +29,7 @@ func newArchive(s *server.API, o server.Responses) *archive {
 	return &archive{Archive: o.Archive, here: newStore(o), age: o.Age, log: s.Options.Log, releases: map[*entry]func(){}}
 }
 
-// What the process that makes a response is told by others.
+// Words of TellResponse, to the process that makes a response.
 const (
 	wordCancel = "cancel"
 	wordDelete = "delete"
@@ -128,7 +128,7 @@ func (a *archive) held(e *entry) bool {
 	return a.releases[e] != nil
 }
 
-// stop tells the process that makes a response to end that, and waits until it has.
+// stop has the process that makes a response end it, and waits until it has.
 func (a *archive) stop(ctx context.Context, e *entry, word string) error {
 	if err := a.TellResponse(ctx, e.owner, e.object.ID, word); err != nil {
 		return server.FromJobs(err)

@@ -1,5 +1,5 @@
 // Package scribe answers in the dialect of ElevenLabs' realtime transcription over WebSocket:
-// chunks of sound come in, partial_transcript tells what is known of the segment under way, and
+// chunks of sound come in, partial_transcript has the text so far of the segment under way, and
 // committed_transcript what it said.
 //
 // The goroutine that reads owns a session. Another writes segments down, one after the other.

@@ -41,7 +41,7 @@ func Relay[T any](ctx context.Context, s *Writer, stall time.Duration, items <-c
 	}
 }
 
-// Stalled is for who waits for a model that made no progress for so long.
+// Stalled is the error of a request whose model made no progress for so long.
 func Stalled(stall time.Duration) error {
 	return fault.New(fault.CodeRequestTimeout, "", "the model made no progress for stall_timeout (%v); try again or raise it", stall)
 }

@@ -19,7 +19,7 @@ type Framing struct {
 	Before string // of each value; the line break that ends JSON follows it
 	After  string
 	Idle   string // "" sends nothing
-	// Fail tells of a failure in the stream; nil where there is no room for one.
+	// Fail sends a failure in the stream; nil where the format has none.
 	Fail func(*Writer, *fault.Error) error
 }
 
