@@ -43,7 +43,7 @@ var advice = map[string]string{
 var ErrRaw = errors.New("players cannot know what")
 
 // Find returns a player of files with this ending that is installed. ErrRaw is of endings
-// that no player can know.
+// that no player has.
 func Find(ending string) (*Player, error) {
 	if slices.Contains([]string{".pcm", ".ulaw", ".alaw"}, ending) {
 		return nil, fmt.Errorf("%w %s files are; write .wav", ErrRaw, ending)

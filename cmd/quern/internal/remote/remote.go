@@ -167,7 +167,7 @@ const (
 	patience = 5 * time.Minute        // with a server that cannot be reached
 )
 
-// Follow tells how far a batch is until it is over. A server that is away is waited for.
+// Follow calls tell with how far a batch is until it is over. It retries while the server is away, for patience.
 func (c *Client) Follow(ctx context.Context, id string, tell func(batch.Batch)) (batch.Batch, error) {
 	away, pause := time.Time{}, soon
 	for {

@@ -1,4 +1,4 @@
-// Package rss tells how much memory this process has taken.
+// Package rss returns the resident memory of this process.
 package rss
 
 import (

@@ -1,4 +1,4 @@
-// Package settings is what quern can be told, and where: one table of settings, from which
+// Package settings is quern's settings and their sources: one table of settings, from which
 // flags, variables, the configuration file, help and documents come.
 package settings
 
@@ -140,7 +140,7 @@ func Load(cmd *cobra.Command, environ []string) (*Loaded, error) {
 		}
 		return nil, err
 	}
-	out.Warnings = strangers(list, environ)
+	out.Warnings = unknownVars(list, environ)
 	if n := runtime.NumCPU(); out.Threads > n {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("threads is %d, and this machine has %d processors: more threads than those only wait for each other", out.Threads, n))
 	}
@@ -202,9 +202,9 @@ func configFile(cmd *cobra.Command, env func(string) (string, bool)) (name, from
 	return "", ""
 }
 
-// strangers finds QUERN_ variables that mean nothing, which are mostly typing
+// unknownVars finds QUERN_ variables that are no setting's, which are mostly typing
 // mistakes.
-func strangers(list []row, environ []string) []string {
+func unknownVars(list []row, environ []string) []string {
 	var known []string
 	for _, r := range list {
 		if r.env != "" {

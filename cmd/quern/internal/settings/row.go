@@ -27,7 +27,7 @@ type row struct {
 	also  []string // other variables of the same meaning, which count after env
 
 	section  string
-	commands string // that have the flag, or tell of the variable where there is no flag
+	commands string // that have the flag, or whose help names the variable where there is no flag
 	help     string // one line; a back-quoted word names the flag's value
 	unit     string // of numbers
 

@@ -17,7 +17,7 @@ import (
 	"quern/httpapi"
 )
 
-// Settings are everything quern can be told, spelled as in quern.yaml. The table says what
+// Settings are all settings of quern, spelled as in quern.yaml. The table says what
 // each of them is; the tags here bind its keys to fields.
 type Settings struct {
 	Listen            string              `yaml:"listen"`

@@ -41,7 +41,7 @@ const (
 // say, help, quern.example.yaml and the tables of README.md and docs/configuration.md come
 // from it: `go generate` writes the last three.
 //
-// A default stands here or, where a package below has to know it too, as a constant there
+// A default stands here or, where a package below uses it too, as a constant there
 // that the row names. Callers must not modify it.
 var table = sync.OnceValue(makeTable)
 

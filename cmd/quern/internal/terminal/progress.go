@@ -25,7 +25,7 @@ type Line struct {
 // drawEvery bounds how often the line is drawn.
 const drawEvery = 50 * time.Millisecond
 
-// NewLine draws on w, which is as wide as width tells; nil draws nothing.
+// NewLine draws on w, which is as wide as width returns; nil draws nothing.
 func NewLine(w io.Writer, width func() int) *Line { return &Line{w: w, width: width} }
 
 // Set shows how much is done, 0 to 1, and of what.
@@ -50,7 +50,7 @@ func (s *Line) Set(done float64, what string) {
 	s.shown, s.drawn = max(columns, s.shown), time.Now()
 }
 
-// usual is the width of a terminal that does not tell it, as many that programs make.
+// usual is the width of a terminal of unknown width, as many emulated ones are.
 const usual = 80
 
 // reserve is how many columns stay free for "^C" and the cursor.
@@ -94,7 +94,7 @@ func (s *Line) Write(b []byte) (int, error) {
 	return s.w.Write(b)
 }
 
-// Progress shows the work on models, of several that which told of itself last.
+// Progress shows the work on models, of several the one updated last.
 type Progress struct {
 	what string // is done to a model: "loading"
 	line *Line
