@@ -21,7 +21,7 @@ func serveHealth(a *server.API, c *server.Call) error {
 	return a.WriteJSON(c, 200, healthStatus{Status: "ok"})
 }
 
-// serveReady says whether new work should be sent here or, with ?model=NAME, new work for
+// serveReady reports whether new work should be sent here or, with ?model=NAME, new work for
 // a model. Requests that name a model need a key, as with /v1/models.
 func serveReady(a *server.API, c *server.Call) error {
 	q := c.R.URL.Query()

@@ -106,7 +106,7 @@ func (c *crowd) told() (string, error) {
 	return fmt.Sprintf("%d requests, %d faults (%s)", sum, len(c.faults), strings.TrimPrefix(b.String(), ", ")), err
 }
 
-// same says whether a question has the answer it always had.
+// same reports whether a question has the answer it always had.
 func (c *crowd) same(question, answer string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

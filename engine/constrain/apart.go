@@ -29,7 +29,7 @@ func (e *mixedError) Error() string {
 }
 
 // apart makes sure that what stands in place of the form cannot be taken for it. Of a call
-// that is an error. Thinking is given up for it: mayThink says whether it was not.
+// that is an error. Thinking is given up for it: mayThink reports whether it was not.
 func (k *Calls) apart(c *Compiler) (mayThink bool, err error) {
 	thinking, calls := rules.Openers(k.Format, k.Options)
 	if ReadAs(k.Form) == wire.FormText && len(calls) > 0 && k.Format.OpensBare() {

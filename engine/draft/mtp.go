@@ -140,7 +140,7 @@ func (m *MTP) meet(p *trail, s *sched.Seen) {
 	}
 }
 
-// put adds a row to the batch, which is run when it is full. It says whether there was a block
+// put adds a row to the batch, which is run when it is full. It reports whether there was a block
 // for it.
 func (m *MTP) put(ctx context.Context, p *trail, follows token.ID, made []float32) (bool, error) {
 	if len(m.batch.Tokens) == m.o.Rows {

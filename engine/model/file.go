@@ -86,7 +86,7 @@ var harmlessKeys = map[string]bool{
 	"attention.layer_norm_rms_epsilon": true, // converters write both where config.json has both
 	"rope.scaling.finetuned":           true, // how the model was trained; granite reads it
 	"classifier.output_labels":         true, // names; a pooling by a classifier is refused
-	"normalize_embeddings":             true, // a request for a vector says whether its length is 1
+	"normalize_embeddings":             true, // a request for a vector reports whether its length is 1
 	"rope.dimension_sections":          true, // of positions in images; text has one position for all
 	"rope.mrope_section":               true, // the same, of Ollama's files
 	"deepstack_mapping":                true, // where features of images are added

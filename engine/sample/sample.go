@@ -213,7 +213,7 @@ func argmax(logits []float32) (token.ID, float32, error) {
 // few is how many logits are passed over at a time.
 const few = 8
 
-// noneAbove says whether all of x are at most floor, which NaN is not.
+// noneAbove reports whether all of x are at most floor, which NaN is not.
 func noneAbove(x *[few]float32, floor float32) bool {
 	return x[0] <= floor && x[1] <= floor && x[2] <= floor && x[3] <= floor &&
 		x[4] <= floor && x[5] <= floor && x[6] <= floor && x[7] <= floor

@@ -133,7 +133,7 @@ func (s *survey) nucleus(c []cand, logits []float32, p float64) ([]cand, error) 
 }
 
 // likeliest is nucleus of what is surveyed, with a sum of all weights that is off by
-// less than slack of itself. It says whether the exact sum would have given the same.
+// less than slack of itself. It reports whether the exact sum would have given the same.
 func (s *survey) likeliest(c []cand, logits []float32, p, sum, slack float64) (_ []cand, sure bool) {
 	sure = true
 	// All tokens below e^-bound of the best together weigh less than

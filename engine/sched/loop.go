@@ -116,7 +116,7 @@ func (s *Scheduler) reap() {
 	}
 }
 
-// assemble makes the batch of the planned rows. It says whether there are any.
+// assemble makes the batch of the planned rows. It reports whether there are any.
 func (s *Scheduler) assemble() bool {
 	in := &s.batch
 	in.Reset()

@@ -66,7 +66,7 @@ func (v vocab) spell(i byte) string {
 	return ""
 }
 
-// A match says whether bytes begin with a marker.
+// A match reports whether bytes begin with a marker.
 type match uint8
 
 const (

@@ -103,7 +103,7 @@ func (t *Tensor) Size() int {
 // once, but never beside itself.
 func (t *Tensor) Later(compose func(dst []byte) error) { t.Data, t.compose = nil, compose }
 
-// Made says whether t's data was put together in memory of its own, and lies in no file.
+// Made reports whether t's data was put together in memory of its own, and lies in no file.
 func (t *Tensor) Made() bool { return t.made }
 
 // Read returns t's data. What has not been put together yet is put together in

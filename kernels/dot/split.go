@@ -19,7 +19,7 @@ type Split struct {
 	data     []byte
 }
 
-// Splits says whether weights of type t are multiplied by SplitRows rather than
+// Splits reports whether weights of type t are multiplied by SplitRows rather than
 // Rows at the level in force. It does not depend on the number of rows, for the
 // two have different bits.
 func Splits(t quant.Type) bool { return (t == quant.F16 || t == quant.BF16) && splitPieces() > 0 }

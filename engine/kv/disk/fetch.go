@@ -76,7 +76,7 @@ func (m *Model) save(k Key, size int, used stamp, fill func([]byte) error) {
 	s.write.Signal()
 }
 
-// admit says whether a block is to be written.
+// admit reports whether a block is to be written.
 func (s *Store) admit(k Key, size int64, used stamp) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (m *Model) Seek(keys []Key, n uint64) *Fetch {
 	return f
 }
 
-// more says whether a reader may go on with f.
+// more reports whether a reader may go on with f.
 func (s *Store) more(f *Fetch) bool {
 	return !f.over && (!f.sought || f.wanted && f.next < f.end && len(f.blocks) < ahead && (s.held == 0 || s.held+f.m.block+f.m.states <= most))
 }
@@ -162,7 +162,7 @@ func (s *Store) resume(f *Fetch) {
 	}
 }
 
-// Want has the blocks read from the first-th on. It says whether there may be some.
+// Want has the blocks read from the first-th on. It reports whether there may be some.
 func (f *Fetch) Want(first int) bool {
 	s := f.m.s
 	s.mu.Lock()
@@ -284,7 +284,7 @@ func (s *Store) seek(f *Fetch) {
 	}
 }
 
-// there says whether a file can be opened.
+// there reports whether a file can be opened.
 func (s *Store) there(k Key) bool {
 	f, err := s.o.FS.Open(s.path(k))
 	if err != nil {

@@ -51,7 +51,7 @@ type Source interface {
 // A Build is what the program was made of.
 type Build struct{ Version, Revision string }
 
-// New makes the metrics of an engine; vllm says whether vLLM's names are there.
+// New makes the metrics of an engine; vllm reports whether vLLM's names are there.
 func New(e Source, temp *spool.Pool, vllm bool, b Build, log *slog.Logger) *Metrics {
 	r := newRegistry()
 	m := &Metrics{

@@ -68,7 +68,7 @@ func refuseTemplates(o *body.Object, goesOn bool) {
 	}
 }
 
-// readContinue says whether the reply goes on with the last message: by
+// readContinue reports whether the reply goes on with the last message: by
 // default when that is the assistant's and has text.
 func readContinue(o *body.Object, messages []chat.Message) bool {
 	last := chat.Message{}

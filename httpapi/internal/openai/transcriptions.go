@@ -80,7 +80,7 @@ func (a api) translations(c *server.Call) error {
 }
 
 // transcribe reads what both endpoints have in common, then what own reads, and
-// answers; early says whether that begins before the file has come.
+// answers; early reports whether that begins before the file has come.
 func (a api) transcribe(c *server.Call, early func(*body.Form, []byte) bool, own func(*body.Form, *transcription)) error {
 	f, err := a.ReadComingForm(c, early, "languages")
 	if err != nil {
