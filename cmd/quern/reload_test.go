@@ -134,7 +134,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// What cannot change is named, and a public server cannot lose its keys.
+// Settings that need a restart are named, and the keys of a public server cannot be removed.
 func TestFollowNames(t *testing.T) {
 	dir := t.TempDir()
 	ca := certstest.New(t, "ca")
@@ -201,7 +201,7 @@ func TestFollowRounding(t *testing.T) {
 	}
 }
 
-// The listener for those who watch has profiles and needs no key; the API has none, with a
+// The operations listener has profiles and needs no key; the API has none, with a
 // key or without.
 func TestOperations(t *testing.T) {
 	p := start(t, []string{"QUERN_API_KEY=secret"}, "serve", "--listen", "127.0.0.1:0", "--operations-listen", "127.0.0.1:0", "--log-format", "json")
@@ -234,7 +234,7 @@ func TestOperations(t *testing.T) {
 	}
 	for _, path := range paths {
 		if got := get("http://"+watch+path, ""); got != 200 {
-			t.Errorf("%s for those who watch: %d", path, got)
+			t.Errorf("%s for operators: %d", path, got)
 		}
 		for _, key := range []string{"", "secret"} {
 			if got := get(base+path, key); got != 404 {

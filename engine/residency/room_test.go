@@ -320,7 +320,7 @@ func TestGrowingLoads(t *testing.T) {
 		h.opening["a"] = gate
 		c, first, all := h.ask("c", "c"), h.ask("a", "first"), h.ask("all", "all")
 		a := h.ask("a", "a")
-		first.leave() // those who still wait for the load came after the other
+		first.leave() // requests that still wait for this load came after those of the other
 		close(gate)
 		synctest.Wait()
 		a.want("waiting")

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 )
 
-// A file is a header and what is kept, numbers little-endian:
+// A file is a header and the bytes kept, numbers little-endian:
 //
 //	 0  magic, which has the version of this format
 //	 8  when it was last used, see stamp; it alone changes, and the checksums leave it out
@@ -54,8 +54,8 @@ func headerOf(k Key, used stamp, data []byte) (h [header]byte) {
 }
 
 // A stamp orders files by their last use: a count of uses, which no clock moves, and in its low
-// bits how far from the start of a sequence a block is. Of blocks used together the last goes
-// first, since those before it are of use without it.
+// bits how far from the start of a sequence a block is. Of blocks used together the last is evicted
+// first, since those before it can be used without it.
 type stamp uint64
 
 const depthBits = 16
@@ -86,7 +86,7 @@ func readHeader(r io.Reader, k Key) (h [header]byte, used stamp, size int64, err
 	return h, used, size, nil
 }
 
-// readFile fills data with what the file of k holds, which must be as long.
+// readFile fills data with the bytes of the file of k, which must be as many.
 func readFile(r io.Reader, k Key, data []byte) (used stamp, err error) {
 	h, used, size, err := readHeader(r, k)
 	if err != nil {
