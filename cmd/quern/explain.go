@@ -20,8 +20,8 @@ func explain(err error) string {
 	text := err.Error()
 	if e := (*engine.Error)(nil); errors.As(err, &e) && e.Err != nil && !strings.Contains(text, e.Err.Error()) {
 		const elsewhere = "the server's log says why"
-		if told := strings.Replace(text, elsewhere, e.Err.Error(), 1); told != text {
-			text = told
+		if replaced := strings.Replace(text, elsewhere, e.Err.Error(), 1); replaced != text {
+			text = replaced
 		} else {
 			text += fmt.Sprintf(" (%v)", e.Err)
 		}

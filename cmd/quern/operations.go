@@ -46,12 +46,12 @@ func operate(ctx context.Context, s *settings.Loaded, api *httpapi.API, log *slo
 
 // operations serves metrics, health and profiles for operators. Profiles may contain text of requests.
 func operations(api *httpapi.API, profiles bool) http.Handler {
-	watch := httpapi.Operations(api)
+	ops := httpapi.Operations(api)
 	if !profiles {
-		return watch
+		return ops
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", watch)
+	mux.Handle("/", ops)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

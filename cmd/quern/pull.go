@@ -357,8 +357,8 @@ func (a *app) fetchLater(s *settings.Loaded, r hub.Ref, log *slog.Logger) func(c
 // fetchError is the error that clients get of a failed pull: what the hub denies
 // or does not have, and nothing of this machine's disks and networks.
 func fetchError(r hub.Ref, err error) error {
-	for _, told := range []error{hub.ErrAccess, hub.ErrNotFound, hub.ErrNoModel, hub.ErrAmbiguous, hub.ErrOffline} {
-		if errors.Is(err, told) {
+	for _, known := range []error{hub.ErrAccess, hub.ErrNotFound, hub.ErrNoModel, hub.ErrAmbiguous, hub.ErrOffline} {
+		if errors.Is(err, known) {
 			return &engine.Error{Code: engine.CodeEngineFailure, Message: err.Error(), Err: err}
 		}
 	}
@@ -369,10 +369,10 @@ func fetchError(r hub.Ref, err error) error {
 // pulled returns the progress callback of a pull: it prints once that it waits for another, and
 // shows how far the pull is.
 func (a *app) pulled() func(hub.Progress) {
-	told := false
+	noted := false
 	return func(p hub.Progress) {
-		if p.State == hub.Waiting && !told {
-			told = true
+		if p.State == hub.Waiting && !noted {
+			noted = true
 			fmt.Fprintf(a.status(), "Another pull of %s is under way; waiting for it.\n", terminal.Plain(p.File))
 		}
 		showPull(a.status(), p)

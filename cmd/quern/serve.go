@@ -174,11 +174,11 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 		return err
 	}
 	api.SetReady("models are being loaded")
-	watched, err := operate(ctx, s, api, log)
+	stopOperations, err := operate(ctx, s, api, log)
 	if err != nil {
 		return err
 	}
-	defer watched()
+	defer stopOperations()
 	f := &reloader{load: again, began: &started, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
 	defer onHangup(hangups, func() {
 		if audited != nil {

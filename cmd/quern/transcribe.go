@@ -255,8 +255,8 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	}
 	bar.Wait()
 	warnings := checked.Warnings(len(segments) > 0)
-	if told := sound.CutShort(); told != "" && len(segments) == 0 {
-		return fmt.Errorf("%s, and nothing is said in them", told) // there may be speech in the rest
+	if missing := sound.CutShort(); missing != "" && len(segments) == 0 {
+		return fmt.Errorf("%s, and nothing is said in them", missing) // there may be speech in the rest
 	}
 	for _, w := range warnings {
 		fmt.Fprintf(a.err, "quern: %s: %s\n", name, w)

@@ -186,7 +186,7 @@ func (t *transcription) guess(ctx context.Context, yield func(Update) bool) erro
 		return err
 	}
 	now, tail := t.settled.agree(units)
-	return t.tell(Update{Segment: t.segment(now), Tail: tail}, yield)
+	return t.send(Update{Segment: t.segment(now), Tail: tail}, yield)
 }
 
 // finish writes down the piece that has ended. What it says beyond what was settled is
@@ -202,10 +202,10 @@ func (t *transcription) finish(ctx context.Context, yield func(Update) bool) err
 	}
 	t.o.Cost.Pieces++
 	now := t.settled.finish(units, through)
-	return t.tell(Update{Segment: t.segment(now), Final: true, Heard: heard}, yield)
+	return t.send(Update{Segment: t.segment(now), Final: true, Heard: heard}, yield)
 }
 
-func (t *transcription) tell(u Update, yield func(Update) bool) error {
+func (t *transcription) send(u Update, yield func(Update) bool) error {
 	if u.Heard == 0 {
 		u.Heard = t.heard()
 	}

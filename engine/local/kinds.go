@@ -176,9 +176,9 @@ func (e *Engine) open(ctx context.Context, n *catalog.Entry, l *residency.Load) 
 	return m, nil
 }
 
-// watch has callbacks that report the progress of uploading the weights to the device, release
+// callbacks report the progress of uploading the weights to the device, release
 // the file's pages of those that were copied, and discard the model when its device fails.
-func (p *opening) watch() graph.Watch {
+func (p *opening) callbacks() graph.Watch {
 	return graph.Watch{
 		Placed: func(done, total int64) {
 			p.progress(p.n, loadFilled+(loadCompiled-loadFilled)*float64(done)/float64(max(1, total)))
@@ -195,5 +195,5 @@ func (p *opening) watch() graph.Watch {
 // compile prepares a Program of the model. It runs under the engine's context, since the
 // request that came first may leave before the weights are placed.
 func (p *opening) compile(g *graph.Program) (graph.Exec, error) {
-	return p.backend.Compile(p.ctx, g, p.watch())
+	return p.backend.Compile(p.ctx, g, p.callbacks())
 }

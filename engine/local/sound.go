@@ -56,7 +56,7 @@ func withLexicon(n *catalog.Entry, m *speech.Model) (residency.Model, error) {
 
 func openWhisper(ctx context.Context, p *opening) (residency.Model, error) {
 	return p.recogniser(ctx, soundMemory*p.n.About().SizeBytes, func(path string) (transcribe.Recogniser, error) {
-		return asr.Open(ctx, path, p.backend, asr.OpenOptions{Watch: p.watch()})
+		return asr.Open(ctx, path, p.backend, asr.OpenOptions{Watch: p.callbacks()})
 	})
 }
 

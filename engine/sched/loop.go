@@ -245,7 +245,7 @@ func (s *Scheduler) step(ctx context.Context) {
 		at += p.wants
 		row += p.rows
 	}
-	s.watch(ctx)
+	s.callWatchers(ctx)
 }
 
 // shares is the step's rows of prompts.

@@ -59,8 +59,8 @@ func (s *Scheduler) collect(q *sequence, from, n, at, rows int) {
 	}
 }
 
-// watch calls the Watchers with what collect has kept.
-func (s *Scheduler) watch(ctx context.Context) {
+// callWatchers calls the Watchers with what collect has kept.
+func (s *Scheduler) callWatchers(ctx context.Context) {
 	d := &s.drafts
 	if len(d.seen) > 0 {
 		for _, w := range d.watchers {

@@ -267,7 +267,7 @@ func (s *Store) reads() {
 func (s *Store) seek(f *Fetch) {
 	keys, n := f.keys, 0
 	s.mu.Unlock()
-	s.watched(func() {
+	s.timed(func() {
 		if f.m.states > 0 {
 			for n = len(keys); n > 0 && !s.there(keys[n-1].States()); {
 				n--
@@ -336,7 +336,7 @@ func (s *Store) fetch(f *Fetch) {
 // load reads a file. One with any error counts as missing.
 func (s *Store) load(k Key, data []byte) (ok bool) {
 	var err error
-	s.watched(func() {
+	s.timed(func() {
 		var f File
 		if f, err = s.o.FS.Open(s.path(k)); err != nil {
 			return
@@ -364,9 +364,9 @@ func (s *Store) failed(err error) {
 	}
 }
 
-// watched calls f, which reads. Where it takes too long all fetches end, and none begins until f has
+// timed calls f, which reads. Where it takes too long all fetches end, and none begins until f has
 // returned.
-func (s *Store) watched(f func()) {
+func (s *Store) timed(f func()) {
 	late := time.AfterFunc(s.o.Patience, func() {
 		s.mu.Lock()
 		s.stalled++
