@@ -33,7 +33,7 @@ type Lease interface {
 	// sounds of a language, by one of its tags; "" is the voice's own.
 	CheckVoice(voice, language string) error
 	// CheckConstraint returns an error if the model cannot keep to a constraint, as Generate
-	// does before all else. The notes name what of a schema is read as a comment.
+	// does before all else. The notes name keywords of a schema that are read as comments.
 	CheckConstraint(ctx context.Context, c *Constraint) (notes []string, err error)
 
 	// Generate answers a prompt, which it forgets once that is encoded: the sequence is
@@ -55,7 +55,7 @@ type Lease interface {
 	// and when the lease is over; a piece lasts until the next. The text breaks off
 	// when ctx ends.
 	Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte], error)
-	// Transcribe writes down what is said in the source, segment by segment.
+	// Transcribe transcribes the speech of the source, segment by segment.
 	Transcribe(ctx context.Context, r TranscribeRequest) iter.Seq2[Segment, error]
 	// Speak renders a text, the first utterance first.
 	Speak(ctx context.Context, r SpeakRequest) iter.Seq2[Speech, error]

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Code says what kind of failure an Error is. The spelling is the one API
+// A Code is the kind of a failure. The spelling is the one API
 // clients see.
 type Code string
 
@@ -63,7 +63,7 @@ func (e *Error) After(d time.Duration) *Error {
 	return e
 }
 
-// Because says what caused e, for the log.
+// Because sets the cause of e, for the log.
 func (e *Error) Because(err error) *Error {
 	e.Err = err
 	return e

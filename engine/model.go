@@ -59,7 +59,7 @@ type Details struct {
 	Sampling   Sampling
 }
 
-// A PullState says what a Pull is about.
+// A PullState is the state of a pull.
 type PullState string
 
 // The states of a pull.
@@ -68,7 +68,7 @@ const (
 	PullWaiting     PullState = "waiting"     // for another program that pulls from the same repository
 	PullDownloading PullState = "downloading" // File is
 	PullVerifying   PullState = "verifying"   // File is compared with its hash
-	PullDone        PullState = "done"        // every file is there; Model says what it is called
+	PullDone        PullState = "done"        // every file is there; Model is its id
 	PullStopped     PullState = "stopped"     // not to its end; a pull of Ref goes on from there
 )
 
@@ -81,8 +81,8 @@ type Pull struct {
 	FileDone, FileSize int64  // bytes of it, in this state
 	Done, Size         int64  // bytes of all files, with those that were there before
 
-	Plan  *PullPlan // what is fetched; nil before the hub has said so
-	Model string    // of PullDone: what requests call it; "" when it cannot be served, which the log explains
+	Plan  *PullPlan // nil before the hub has answered
+	Model string    // of PullDone: its id in requests; "" when it cannot be served, see the log
 }
 
 // A PullPlan is what a pull fetches.

@@ -32,14 +32,14 @@ type SpeakRequest struct {
 	SSML     bool    // Text is SSML; see IsSSML
 	Lexicon  *Lexicon
 
-	// More, where there is one, gives what follows Text while that is spoken; see
+	// More, where there is one, returns text that follows Text while that is spoken; see
 	// tts.Request.
 	More func(context.Context) (More, error)
 
 	KeepAlive *time.Duration // as in GenerateRequest
 }
 
-// More is what follows of a text, and how soon it is to be spoken.
+// More is the next part of a text, and how soon it is to be spoken.
 type (
 	More  = tts.More
 	Haste = tts.Haste
@@ -68,7 +68,7 @@ func Languages() []string { return tts.Languages() }
 // be read in it.
 func LanguageOf(tag string) (string, bool) { return tts.LanguageOf(tag) }
 
-// SpokenName is what a language is called in English, "" if texts cannot be read in it.
+// SpokenName is the English name of a language, "" if texts cannot be read in it.
 func SpokenName(tag string) string { return tts.LanguageName(tag) }
 
 // A Lexicon is how a user wants words to be said.
@@ -98,7 +98,7 @@ type Pronunciation struct {
 	Source     string // where the phonemes of a word come from
 }
 
-// What a transcription gives and takes; package heard explains the fields.
+// Input and output of transcriptions; package heard explains the fields.
 type (
 	// A Source delivers 16 kHz mono samples: Read returns how many, then io.EOF.
 	Source = audio.Source
@@ -106,7 +106,7 @@ type (
 	Segment = heard.Segment
 	// TranscribeOptions say how; a nil Detector is the model's.
 	TranscribeOptions = heard.Options
-	// TranscribeInfo is what is known of the audio as a whole.
+	// TranscribeInfo describes the audio as a whole.
 	TranscribeInfo = heard.Info
 	// A Detector tells speech from other sound.
 	Detector = vad.Detector
@@ -114,7 +114,7 @@ type (
 	Listener = vad.Listener
 	// SpeechOptions say what counts as speech.
 	SpeechOptions = vad.Options
-	// SpeakerOptions say what is known of the speakers.
+	// SpeakerOptions are the known facts about the speakers.
 	SpeakerOptions = speakers.Options
 	// A KnownVoice is that of a person who is known by name.
 	KnownVoice = speakers.Voice
@@ -165,7 +165,7 @@ type TranscribeRequest struct {
 	TranscribeOptions
 
 	Temperature *float64 // above 0: the first of the ladder, in place of Temperatures
-	AllSound    bool     // also what no detector takes for speech
+	AllSound    bool     // also sound that no detector takes for speech
 	Diarize     *Diarization
 	KeepAlive   *time.Duration
 }

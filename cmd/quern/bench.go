@@ -17,7 +17,7 @@ import (
 	"quern/engine/measure"
 )
 
-// A benchReport is what `quern bench --json` prints.
+// A benchReport is the output of `quern bench --json`.
 type benchReport struct {
 	Model             string    `json:"model"`
 	PromptPerSecond   float64   `json:"pp_tokens_per_s"`
@@ -213,7 +213,7 @@ func (a *app) printBench(r benchReport) error {
 	return w.Flush()
 }
 
-// A hearingReport is what `quern bench --json` prints of a recogniser.
+// A hearingReport is the output of `quern bench --json` for a recogniser.
 type hearingReport struct {
 	Model       string    `json:"model"`
 	Encode      float64   `json:"encode_ms"` // a window

@@ -199,8 +199,8 @@ func (a *app) modelNames(cmd *cobra.Command, kind engine.Kind) []string {
 	return out
 }
 
-// servedNames lists what serve takes for a model: names of the configuration, what is
-// built in and what was pulled. Models of folders are served without being named.
+// servedNames lists the names that serve takes for a model: those of the configuration, of built-in
+// models and of pulled ones. Models of folders are served without being named.
 func (a *app) servedNames(cmd *cobra.Command) []string {
 	s, err := a.quietly().load(cmd)
 	if err != nil {
@@ -218,7 +218,7 @@ func (a *app) servedNames(cmd *cobra.Command) []string {
 	return out
 }
 
-// storeNames lists the references of what was pulled.
+// storeNames lists the references of pulled models.
 func (a *app) storeNames(cmd *cobra.Command) []string {
 	store, err := a.quietly().store(cmd)
 	if err != nil {

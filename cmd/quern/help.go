@@ -113,7 +113,7 @@ func helpCmd(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// flagTypes says what flags take, by the name pflag has for their type.
+// flagTypes are the values that flags take, by the name pflag has for their type.
 var flagTypes = map[string]string{
 	"bool": "true or false", "int": "a whole number", "uint64": "a whole number from 0 up",
 	"float32": "a number", "float64": "a number",

@@ -280,7 +280,7 @@ func quoteShort(s string) string {
 	return strconv.Quote(strings.ToValidUTF8(s[:showBytes], "")) + fmt.Sprintf("… %d bytes in all", len(s))
 }
 
-// memory is what one request needs, in bytes.
+// memory is the memory that one request needs, in bytes.
 type memory struct {
 	Weights  int64 `json:"weights"` // adapters included
 	Adapters int64 `json:"adapters,omitempty"`

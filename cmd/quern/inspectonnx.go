@@ -129,7 +129,7 @@ func onnxJSON(info *serve.Info, ear *transcribe.Conformer) any {
 	}
 }
 
-// printConformer shows what the files of a Parakeet or Canary hold together.
+// printConformer shows the description of a Parakeet or Canary.
 func printConformer(w io.Writer, c *transcribe.Conformer) {
 	decoder := fmt.Sprintf("%s, %d tokens", c.Kind, c.Tokens)
 	if c.Durations > 0 {

@@ -71,7 +71,7 @@ type heard struct {
 const aheadSeconds = 30
 
 // transcribeLive writes down sound that is still coming. The first interrupt ends the
-// sound: what was said before is written down.
+// sound: speech before it is transcribed.
 func (a *app) transcribeLive(ctx context.Context, e *local.Engine, l engine.Lease, file string, o transcribeOptions) error {
 	in := a.in
 	if file == "-" && terminal.Is(in) {

@@ -29,7 +29,7 @@ type models struct {
 	given string // how it was named
 	bars  *terminal.Progress
 
-	adapter string // what is behind the name of the model, with a colon; "" without adapter
+	adapter string // suffix of the model's name, with a colon; "" without adapter
 }
 
 // openModels starts an engine that has the model file or hub reference called
@@ -87,7 +87,7 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string, a
 		m.adapter = ":" + adapters[0].Name
 	}
 	if file || reference {
-		m.file, m.given = m.Models()[0].ID, given // before what is built in
+		m.file, m.given = m.Models()[0].ID, given // before built-in models
 	}
 	return m, nil
 }

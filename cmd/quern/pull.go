@@ -242,7 +242,7 @@ func (a *app) printPlan(p *hub.Plan) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	rows := p.Files
 	if len(rows) > maxRows {
-		// The weights come last and are what matters.
+		// The weights come last and are the largest.
 		rows = rows[len(rows)-maxRows:]
 		fmt.Fprintf(w, "  %d small files\t\t\n", len(p.Files)-maxRows)
 	}

@@ -20,8 +20,8 @@ import (
 // A reloader applies changed settings to a running server.
 type reloader struct {
 	load   func() (*settings.Loaded, error)
-	began  *settings.Loaded // what it was started with; fields that need a restart stay so
-	now    *settings.Loaded // what is in force
+	began  *settings.Loaded // those of its start; fields that need a restart stay so
+	now    *settings.Loaded // those in force
 	addr   net.Addr
 	api    *httpapi.API
 	engine *local.Engine

@@ -297,7 +297,7 @@ func (a *app) promptOf(words []string) (prompt string, talk bool, err error) {
 	return prompt, false, nil
 }
 
-// maxPrompt bounds what is read from standard input.
+// maxPrompt bounds the bytes read from standard input.
 const maxPrompt = 64 << 20
 
 func readLimited(r io.Reader, limit int64) ([]byte, error) {

@@ -254,7 +254,7 @@ func (a *app) notifyManager(state string, log *slog.Logger) {
 	}
 }
 
-// instance is what answers call this server, "" for nothing.
+// instance is the name of this server in answers, "" for none.
 func instance(setting string) string {
 	switch setting {
 	case settings.AutoInstance:

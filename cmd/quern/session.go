@@ -116,7 +116,7 @@ type printer struct {
 	text, thought, arguments strings.Builder
 
 	call   chat.Call
-	thinks bool // what was printed last is thinking
+	thinks bool // the text printed last is thinking
 	open   bool // its line is not ended
 }
 

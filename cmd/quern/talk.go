@@ -15,7 +15,7 @@ import (
 	"quern/engine/chat"
 )
 
-// A lineReader reads what a user types. Readline returns readline.ErrInterrupt
+// A lineReader reads lines from a terminal. Readline returns readline.ErrInterrupt
 // for Ctrl-C and io.EOF for Ctrl-D.
 type lineReader interface {
 	Readline() (string, error)
@@ -108,7 +108,7 @@ const quotes = `"""`
 
 // readTurn reads one line and the ones it is continued on: after a \ at its end, or up
 // to the closing quotes. command: it is a line that begins with a slash. With
-// an error the text is what was typed before it.
+// an error the text is that typed before it.
 func readTurn(in lineReader) (text string, command bool, err error) {
 	defer in.SetPrompt(prompt)
 	line, err := in.Readline()

@@ -79,7 +79,7 @@ the sound, and what was said before it is written down.`,
 	return cmd
 }
 
-// transcriptFormats are what --format takes.
+// transcriptFormats are the values of --format.
 var transcriptFormats = []string{"text", "srt", "vtt", "json", "whisperx"}
 
 // check validates all that needs no model.

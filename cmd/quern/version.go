@@ -13,7 +13,7 @@ import (
 // version is set at release with -ldflags "-X main.version=1.2.3".
 var version = ""
 
-// A build is what `quern version` prints.
+// A build is the output of `quern version`.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`

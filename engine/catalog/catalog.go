@@ -33,7 +33,7 @@ type Kinds interface {
 	IsFolder(path string, entries []fs.DirEntry) bool
 }
 
-// Options say what there is: engine.Options' models, folders and names, and what is part
+// Options are engine.Options' models, folders and names, and the models that are part
 // of the program.
 type Options struct {
 	engine.Options
@@ -90,12 +90,12 @@ func (p place) rank() place { return max(p, found) }
 
 // About is what the files of a model say without loading it. It does not change.
 type About struct {
-	engine.ModelInfo // but for what depends on its being loaded, and on its name
+	engine.ModelInfo // but for fields that depend on its being loaded, and on its name
 	Path             string
 	Remote           bool           // not fetched yet: the rest is a guess
 	Voices           []engine.Voice // of a model that speaks
 	Mute             error          // why it has none
-	Lacks            string         // what others of the kind can do and this model cannot, or ""
+	Lacks            string         // a capability of the kind that this model lacks, or ""
 }
 
 // Aliases are other names of models.
@@ -104,7 +104,7 @@ func (c *Catalog) Aliases() map[string]string { return *c.aliases.Load() }
 // SetAliases replaces them. The map must not change afterwards.
 func (c *Catalog) SetAliases(names map[string]string) { c.aliases.Store(&names) }
 
-// New describes what is configured and built in, and reads the folders once.
+// New describes the configured and built-in models, and reads the folders once.
 func New(o Options) (*Catalog, error) {
 	c := &Catalog{o: o}
 	c.SetAliases(o.Aliases)
@@ -265,7 +265,7 @@ func (c *Catalog) List() []*Entry {
 // nothing, however short a time ago that was.
 func (c *Catalog) Changed() { c.changed.Store(true) }
 
-// stale reports whether folders may hold what List has not.
+// stale reports whether folders may hold models that are not in List.
 func (c *Catalog) stale() bool {
 	return c.changed.Load() || c.current.Load() == nil || len(c.folders) > 0 && time.Now().UnixNano()-c.last.Load() >= int64(rescanEvery)
 }
@@ -372,7 +372,7 @@ func (c *Catalog) At(path string) *Entry {
 	return nil
 }
 
-// About is what is known of the model.
+// About is the description of the model.
 func (n *Entry) About() *About { return n.about.Load() }
 
 // capabilities lists the kinds of requests that a kind of model serves.
@@ -396,8 +396,8 @@ func (a *About) serves(want engine.Kind) bool {
 	return want == "" || slices.Contains(capabilities[a.Kind], string(want)) && string(want) != a.Lacks
 }
 
-// Answers refuses a model that serves none of kinds. What is not fetched yet may be
-// anything.
+// Answers refuses a model that serves none of kinds. A model that is not fetched yet may be
+// of any kind.
 func (n *Entry) Answers(kinds ...engine.Kind) error {
 	if a := n.About(); a.Remote || len(kinds) == 0 || slices.ContainsFunc(kinds, a.serves) {
 		return nil
@@ -405,7 +405,7 @@ func (n *Entry) Answers(kinds ...engine.Kind) error {
 	return n.Refusal(kinds...)
 }
 
-// Refusal says that a model cannot do what was asked of it.
+// Refusal is the error that a model serves none of kinds.
 func (n *Entry) Refusal(kinds ...engine.Kind) error {
 	kind := n.About().Kind
 	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k engine.Kind) bool { return k == "" })
@@ -419,7 +419,7 @@ func (n *Entry) Refusal(kinds ...engine.Kind) error {
 	return engine.Errorf(engine.CodeModelNotSupported, "model", "model %q is of type %s, and this endpoint needs %s%s", n.ID, kind, kinds[0], hint)
 }
 
-// Info describes the model as clients see it, without what depends on its being loaded.
+// Info describes the model as clients see it, without fields that depend on its being loaded.
 func (n *Entry) Info() engine.ModelInfo {
 	a := n.About()
 	i := a.ModelInfo

@@ -19,7 +19,7 @@ func (c *Catalog) Find(id string) *Entry {
 	return nil
 }
 
-// Exactly returns what has this id: a model, or a model with an adapter.
+// Exactly returns the model, or the model with an adapter, that has this id.
 func (c *Catalog) Exactly(id string) (Ref, bool) {
 	if n := c.Find(id); n != nil {
 		return Ref{Entry: n}, true

@@ -97,7 +97,7 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 	return c, nil
 }
 
-// align is what layers of a new shape begin at a multiple of: a cache line.
+// align is the alignment of the first layer of a shape: a cache line.
 const align = 64
 
 func aligned(n int) int { return (n + align - 1) / align * align }

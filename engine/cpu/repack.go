@@ -138,7 +138,7 @@ func multiplied(op any) []*weights.Tensor {
 	return nil
 }
 
-// copiedBytes is what the rows of t take that matmul.Interleaves names, of each matrix of a stack,
+// copiedBytes is the bytes of the rows of t that matmul.Interleaves names, of each matrix of a stack,
 // 0 where there are none.
 func (m matrix) copiedBytes(t *weights.Tensor) int {
 	if m.n > 1 && t.Made() {

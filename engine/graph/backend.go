@@ -21,7 +21,7 @@ type Backend interface {
 	// has ended. f calls yield between its steps, which lets callers run that have
 	// waited long enough.
 	Do(ctx context.Context, f func(pool *threads.Pool, yield func())) error
-	// Memory is how many bytes models may take where no setting says so: what is free on
+	// Memory is how many bytes models may take where no setting says so: the free memory of
 	// the device, and of the machine's where that runs a part of each model.
 	Memory() int64
 	// ReadBandwidth measures how many bytes of data the device reads in a second: the

@@ -32,7 +32,7 @@ type Builder struct {
 	tokens, positions, wanted, wantedPositions, features, given Value
 }
 
-// A recorder infers type and shape of what is recorded and keeps it. The default
+// A recorder infers types and shapes of recorded nodes and keeps them. The default
 // build does both with gorgonia; see exprgraph.go and inorder.go.
 type recorder interface {
 	input(name string, k kind, s Shape) Value

@@ -135,7 +135,7 @@ func (s *CacheSpec) In(l int) int {
 	return s.Blocks
 }
 
-// LayerBytes is what a block takes in layer l; it is 0, false where the type does not fit
+// LayerBytes is the bytes of a block in layer l; it is 0, false where the type does not fit
 // its heads.
 func (s *CacheSpec) LayerBytes(l int) (int64, bool) {
 	layer := s.Layers[l]
@@ -148,7 +148,7 @@ func (s *CacheSpec) LayerBytes(l int) (int64, bool) {
 	return 2 * bytes, ok
 }
 
-// BlockBytes is what a block of a pool takes in all its layers, pools numbered as in
+// BlockBytes is the bytes of a block of a pool in all its layers, pools numbered as in
 // CacheLayer.Near.
 func (s *CacheSpec) BlockBytes(near int) (n int64) {
 	for l := range s.Layers {
@@ -160,7 +160,7 @@ func (s *CacheSpec) BlockBytes(near int) (n int64) {
 	return n
 }
 
-// StateBytes is what the states of one sequence take.
+// StateBytes is the bytes of one sequence's states.
 func (s *CacheSpec) StateBytes() int64 { return 4 * int64(s.State) }
 
 // Bytes is the memory of keys, values and states.

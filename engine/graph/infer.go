@@ -12,8 +12,8 @@ import (
 // its shapes in Out. In the default build gorgonia's inference applies them
 // (exprgraph.go), in the others the list of inorder.go does.
 
-// A kind is the type of a value: what its numbers are and what its leading
-// dimension counts. Values of float32 are matrices, those of int32 vectors.
+// A kind is the type of a value: the type of its numbers and the meaning of its leading
+// dimension. Values of float32 are matrices, those of int32 vectors.
 type kind struct {
 	of   number
 	lead Lead
@@ -139,7 +139,7 @@ func (s signature) result(in []Value) (kind, bool) {
 	return out, true
 }
 
-// A use is what an op does with a layer of the cache.
+// A use is the way an op uses a layer of the cache.
 type use uint8
 
 const (

@@ -12,7 +12,7 @@ type Limits struct {
 	p        *Program
 	vocab    int  // tokens are below it; 0 when the Program embeds none
 	places   int  // positions are below it; 0 when the Program embeds none
-	features int  // width of the features or of what is given; 0 without either
+	features int  // width of the features or of Given; 0 without either
 	memory   int  // tokens cross-attention reads; 0 without it
 	dense    bool // every row sees every other: the batch is one sequence
 
@@ -97,7 +97,7 @@ func (p *Program) Limits() Limits {
 	return l
 }
 
-// A layerUse is what a Program keeps in a layer, and how far back it looks there.
+// A layerUse is the shape of a layer's keys and values, and how far back the Program reads them.
 type layerUse struct {
 	CacheLayer
 	Reach

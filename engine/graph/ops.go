@@ -147,7 +147,7 @@ type (
 		// part in the softmax and has no value.
 		// Xiao et al., "Efficient Streaming Language Models with Attention Sinks", 2023.
 		Sinks *weights.Tensor
-		// Slopes, when not nil, is what is taken off a score for each token between the
+		// Slopes, when not nil, is subtracted from a score for each token between the
 		// two, by head (Heads).
 		// Press et al., "Train Short, Test Long: Attention with Linear Biases", 2022.
 		Slopes []float32

@@ -16,7 +16,7 @@ type Program struct {
 	Results    []int // values Run returns
 }
 
-// A Lead says what the leading dimension of a value counts.
+// A Lead is the meaning of a value's leading dimension.
 type Lead uint8
 
 // The leading dimensions.

@@ -19,7 +19,7 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 		place[b] = i
 	}
 	// A cached block's predecessor is used or will be evicted later, so no
-	// leaf is ever orphaned, and contents are what they are said to be.
+	// leaf is ever orphaned, and contents match their index.
 	owner := make(map[uint64]int32, end) // of serial numbers
 	for b := range end {
 		if p.index.has(b) {

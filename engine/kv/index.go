@@ -13,7 +13,7 @@ const none int32 = -1
 // A block's hash is made of its tokens and its predecessor's hash. The hash
 // only says where to look: a hit must have the same tokens and continue the
 // very block found before it, so a collision cannot leak another prompt's
-// keys. A root is what blocks depend on beside their tokens, such as an adapter: nothing
+// keys. A root stands for all that blocks depend on beside their tokens, such as an adapter: nothing
 // kept under one is found under another. Predecessors are told apart by serial numbers, which unlike block
 // numbers are never used twice.
 type index struct {

@@ -8,7 +8,7 @@ type Near struct {
 	blocks
 	pool *Pool
 	of   []int32  // by block of the Pool: the one here that goes with it, if that agrees
-	with []uint64 // by block: the serial number in the Pool of what it goes with, 0 for none
+	with []uint64 // by block: the serial number of the Pool's block that it goes with, 0 for none
 }
 
 // A Trail is the blocks of a sequence in a Near. Entries before its window are -1.

@@ -14,10 +14,10 @@ import (
 	"quern/formats/weights"
 )
 
-// A detailer adds what a model's files say of it.
+// A detailer adds the details in a model's files.
 type detailer func(ctx context.Context, n *catalog.Entry, d *engine.Details) error
 
-// Describe returns what a model's files and options say of it, whether or not it is loaded.
+// Describe returns the details in a model's files and options, whether or not it is loaded.
 // Like Needs it reads one model at a time.
 func (e *Engine) Describe(ctx context.Context, name string) (engine.Details, error) {
 	n, err := e.catalog.Lookup(name)

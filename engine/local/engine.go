@@ -117,7 +117,7 @@ func (e *Engine) SetAliases(names map[string]string) {
 	}
 }
 
-// Device names what models run on: "cpu" or "cuda".
+// Device names the device of models: "cpu" or "cuda".
 func (e *Engine) Device() string { return e.device }
 
 // Preload loads the models marked so, one after another. Readiness waits for
@@ -159,7 +159,7 @@ func (e *Engine) info(n catalog.Ref) engine.ModelInfo {
 	return i
 }
 
-// Models lists what is configured and found on disk, aliases too. It loads
+// Models lists the models configured and found on disk, aliases too. It loads
 // nothing and is cheap.
 func (e *Engine) Models() []engine.ModelInfo {
 	e.catalog.Refresh()

@@ -150,7 +150,7 @@ func (files) IsFolder(path string, entries []fs.DirEntry) bool {
 	return found || serve.Is(path) || conformer.IsModel(path)
 }
 
-// An opening is what a kind is given to load a model.
+// An opening is the input of a kind's open.
 type opening struct {
 	*Engine
 	n     *catalog.Entry

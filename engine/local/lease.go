@@ -33,7 +33,7 @@ func (e *Engine) Open(ctx context.Context, name string, kinds ...engine.Kind) (e
 	if err != nil {
 		return nil, err
 	}
-	// What was fetched may be of another kind than it seemed.
+	// A fetched model may be of another kind than its name suggested.
 	if err := n.Answers(kinds...); err != nil {
 		l.Release()
 		return nil, err

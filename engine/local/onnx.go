@@ -83,7 +83,7 @@ func openONNX(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	return m, nil
 }
 
-// needsONNX is what the weights of an ONNX model take. The size of a decoder's cache is
+// needsONNX is the memory of an ONNX model's weights. The size of a decoder's cache is
 // known only when its graph is compiled; it is fitted to the memory that they leave.
 func needsONNX(_ context.Context, _ *Engine, n *catalog.Entry) (int64, error) {
 	h, err := serve.Read(n.About().Path)

@@ -99,7 +99,7 @@ func describeConformer(_, path string, _ *engine.ModelOptions) (*catalog.About, 
 	return &catalog.About{ModelInfo: engine.ModelInfo{Kind: engine.KindTranscription, Architecture: i.Architecture(), Format: "onnx", Quantization: i.Number, SizeBytes: i.Size}}, nil
 }
 
-// needsConformer is what the weights and the longest window take.
+// needsConformer is the memory of the weights and of the longest window.
 func needsConformer(_ context.Context, _ *Engine, n *catalog.Entry) (int64, error) {
 	i, err := conformer.Describe(n.About().Path)
 	if err != nil {

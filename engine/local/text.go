@@ -25,7 +25,7 @@ type textModel struct {
 	fingerprint string
 	took        time.Duration // of loading
 	slots       int           // sequences decoded together; 0 in models that make no text
-	adapted     []string      // what requests call the model with each adapter
+	adapted     []string      // ids in requests of the model with each adapter
 
 	drafts  smaller
 	drafted int // most tokens of a draft, 0 without
@@ -194,7 +194,7 @@ func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, 
 	return nil
 }
 
-// needsText is what a text model takes, and whether that fits.
+// needsText is the memory of a text model, with an error if it does not fit.
 func needsText(ctx context.Context, e *Engine, n *catalog.Entry) (int64, error) {
 	return planText(ctx, e, n, func(m *lm.File, p *lm.Plan) (int64, error) {
 		return p.Total(), m.Fits(&p.Estimate, n.Options, e.o.MemoryLimit)
@@ -208,7 +208,7 @@ func cacheText(ctx context.Context, e *Engine, n *catalog.Entry) (engine.CachePl
 	})
 }
 
-// planText plans a text model from its headers, as openText does, and returns what of the plan.
+// planText plans a text model from its headers, as openText does, and returns what's result.
 func planText[T any](ctx context.Context, e *Engine, n *catalog.Entry, what func(*lm.File, *lm.Plan) (T, error)) (none T, err error) {
 	m := lm.File{ID: n.ID}
 	if m.Raw, err = lm.Open(n.About().Path); err != nil {
@@ -237,7 +237,7 @@ func (m *textModel) reads(ctx context.Context, p *opening) (err error) {
 	return err
 }
 
-// prompt is what a reranker puts pairs into, "" for nothing.
+// prompt is the template of a reranker's pairs, "" for none.
 func (m *textModel) prompt() string {
 	prompt := m.Set.Meta.String(model.RerankTemplate)
 	if prompt == "" && m.Config.Arch == "qwen3" {

@@ -7,7 +7,7 @@ import (
 	"quern/engine/catalog"
 )
 
-// A Lease is a model kept in memory for one request. Keeper.mu guards what changes.
+// A Lease is a model kept in memory for one request. Keeper.mu guards the fields that change.
 type Lease struct {
 	*catalog.Entry
 	Model Model

@@ -11,7 +11,7 @@ import (
 )
 
 // A Load is one attempt to make a model resident, shared by all requests that wait for it.
-// Keeper.mu guards it but for what is fetched.
+// Keeper.mu guards it, but for fetched and total.
 type Load struct {
 	k       *Keeper
 	n       *resident
@@ -23,10 +23,10 @@ type Load struct {
 	done    chan struct{} // closed when it has ended; then err does not change
 	err     error
 
-	// What it waits for.
+	// Its wait for memory.
 	again     bool          // the model is loaded and may have to be unloaded for other loads first
 	need, has int64         // bytes of memory it waits for, and those it has
-	behind    bool          // models in use hold what it needs
+	behind    bool          // models in use hold the memory it needs
 	since     time.Time     // since when it waits; zero while it does not
 	turn      chan struct{} // closed when it need not wait any more
 
@@ -76,7 +76,7 @@ func (k *Keeper) await(ctx context.Context, n *resident) error {
 	}
 	k.mu.Unlock()
 	// A little less, since callers have deadlines of the same length, whose errors
-	// do not say what was waited for.
+	// do not say why the request waited.
 	deadline := time.NewTimer(k.o.LoadTimeout - k.o.LoadTimeout/100)
 	defer deadline.Stop()
 	patience := time.NewTimer(k.o.MemoryWait)
@@ -186,7 +186,7 @@ func (k *Keeper) load(ctx context.Context, l *Load) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err == nil && (k.ctx.Err() != nil || n.loading != l) { // Close has collected what was loaded before
+	if err == nil && (k.ctx.Err() != nil || n.loading != l) { // Close has collected the models loaded before
 		k.mu.Unlock()
 		m.Close()
 		k.mu.Lock()

@@ -113,7 +113,7 @@ func (k *Keeper) arrange() {
 // claim selects models that hold at least short bytes together, and returns how
 // many bytes that will free. Where idle models are enough they are unloaded at once;
 // otherwise every model that is needed for it, or could be, takes no new requests
-// until l has what it needs.
+// until l has the memory it needs.
 func (k *Keeper) claim(l *Load, short int64) (bytes int64) {
 	var idle, all []*resident
 	var idleBytes, allBytes int64
@@ -167,7 +167,7 @@ func (k *Keeper) unload(n *resident, why ...any) {
 	}()
 }
 
-// detach takes the loaded model from its entry. What it returns closes the model
+// detach removes the loaded model from its entry. shut closes the model
 // and is to be called without Keeper.mu, which is held now. Until then its bytes
 // count.
 func (k *Keeper) detach(n *resident) (shut func()) {
@@ -205,8 +205,8 @@ func (l *Load) place() int64 {
 	return l.ticket
 }
 
-// wait notes that a load waits for memory and returns what is closed when it need
-// not any more. Keeper.mu is held.
+// wait marks a load as waiting for memory and returns a channel that is closed when it
+// need not wait any more. Keeper.mu is held.
 func (l *Load) wait() <-chan struct{} {
 	if l.since.IsZero() {
 		l.since = time.Now()
@@ -218,7 +218,7 @@ func (l *Load) wait() <-chan struct{} {
 // busyRetry is when a request may find memory free that it did not find now.
 const busyRetry = 5 * time.Second
 
-// errBusy says that a load's memory is in use, and by what. Keeper.mu is held.
+// errBusy is the error that a load's memory is in use; it names the holders. Keeper.mu is held.
 func (k *Keeper) errBusy(l *Load) *engine.Error {
 	what := fmt.Sprintf("needs %s", engine.MiB(l.need+l.has))
 	if l.need+l.has == 0 {
@@ -228,7 +228,7 @@ func (k *Keeper) errBusy(l *Load) *engine.Error {
 		l.n.ID, what, engine.MiB(k.o.MemoryLimit), k.holders(l), k.o.MemoryWait, l.n.lighter()).After(busyRetry)
 }
 
-// holders lists what memory is in use by, without the load l. Keeper.mu is held.
+// holders lists the models and loads that hold memory, without the load l. Keeper.mu is held.
 func (k *Keeper) holders(l *Load) string {
 	const most = 5
 	type holder struct {
@@ -266,8 +266,8 @@ func requests(n int) string {
 	return fmt.Sprintf("%d requests", n)
 }
 
-// lighter says what makes a model need less memory, or where there is nothing,
-// what else helps.
+// lighter names the options that make a model need less memory, or where there are none,
+// memory_limit.
 func (r *resident) lighter() string {
 	if r.About().Sound() {
 		return "raise memory_limit"

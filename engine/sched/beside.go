@@ -4,7 +4,7 @@ package sched
 const (
 	// backgroundShare is its share of the time that these take, one of so many.
 	backgroundShare = 16
-	// mostBeside bounds what a row adds that takes longer than that: one of so many parts of the
+	// mostBeside bounds the time of a row that takes longer than that: one of so many parts of the
 	// step. Its share is saved up for it.
 	mostBeside = 5
 	// leastBeside is the number of steps of which one has a row of the background at least, so that it

@@ -5,7 +5,7 @@ import "time"
 // costs is how long steps take by their rows, as measured. Steps of few rows are bound by the
 // weights they read, so that one row more costs little; how little depends on the model,
 // the machine and the kernels, and is no smooth function. Rows of prompts come in larger
-// numbers, and what one costs grows with the tokens before it.
+// numbers, and the cost of one grows with the tokens before it.
 type costs struct {
 	mean    [mostRows + 1]float64 // seconds, a running mean; 0 where none was measured
 	when    [mostRows + 1]int     // the step that was the last of so many rows, from 1
@@ -17,14 +17,14 @@ type costs struct {
 // arithmetic: each row costs its share.
 const mostRows = 64
 
-// A share is what a step had of prompts.
+// A share is a step's rows of prompts.
 type share struct {
 	rows  int
 	depth int // tokens before these rows, of all together
 }
 
-// perRow is what a row adds to a step of one, until it is measured, and leastRow what it adds
-// at least: times of a busy machine may say that more rows take less.
+// perRow is the share of a step's time that a further row adds, until it is measured, and leastRow
+// the least share: measured on a busy machine, more rows may seem to take less.
 const (
 	perRow   = 0.1
 	leastRow = 0.02
@@ -68,8 +68,8 @@ func (c *costs) row(depth float64) float64 {
 	return max(c.prompts.at(depth), c.of(1)/leastShare, tiny)
 }
 
-// leastShare bounds what a row of a prompt may seem to cost: so many would take no longer
-// than a step of one.
+// leastShare bounds the estimated cost of a row of a prompt from below: so many take as long
+// as a step of one.
 const leastShare = 1024
 
 // tiny keeps costs from being nothing.

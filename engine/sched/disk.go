@@ -8,7 +8,7 @@ import (
 	"quern/engine/kv/disk"
 )
 
-// Blocks of the prefix cache are also kept in files (Options.Disk). What a step has filled is
+// Blocks of the prefix cache are also kept in files (Options.Disk). Blocks that a step has filled are
 // copied to a queue that is written asynchronously. A sequence that is admitted has blocks for all its
 // tokens; those that are on the disk are read ahead by other goroutines and copied in between two
 // steps, some in each turn, and until there are no more of them the sequence does not run.
@@ -16,7 +16,7 @@ import (
 // A Disk is where a Scheduler keeps blocks beside the Cache. The Store is closed by the caller.
 type Disk struct {
 	Store *disk.Store
-	Roots []disk.Key       // what blocks depend on beside their tokens, without an adapter and with each
+	Roots []disk.Key       // keys before the first blocks, without an adapter and with each
 	Spec  *graph.CacheSpec // the Cache's
 }
 
@@ -32,7 +32,7 @@ type kept struct {
 type onDisk struct {
 	keys  []disk.Key  // of its whole blocks, as far as they were asked for
 	use   uint64      // of the disk's count
-	fetch *disk.Fetch // what is being read for it, nil for nothing
+	fetch *disk.Fetch // blocks that are being read for it, nil for none
 }
 
 func (o *onDisk) drop() {
@@ -218,7 +218,7 @@ func (s *Scheduler) spill(q *sequence, from int) {
 	}
 }
 
-// copyOut copies what all pools have of q's k-th block.
+// copyOut copies q's k-th block of all pools to data.
 func (s *Scheduler) copyOut(q *sequence, k int, data []byte) error {
 	for i, n := range s.disk.pools {
 		block := q.table[k]

@@ -28,7 +28,7 @@ const Ranks = 4
 // prior is the assumed rate at which tokens of each rank are drawn, before any was tried.
 var prior = [Ranks]float64{0.3, 0.5, 0.7, 0.85}
 
-// A Text is what a sequence has so far.
+// A Text is the tokens of a sequence so far.
 type Text struct {
 	Tokens     []token.ID // prompt and reply
 	Prompt     int        // of Tokens
@@ -363,7 +363,7 @@ func (s *Scheduler) add(o *offer, draft []token.ID) {
 	}
 }
 
-// settle appends to q what was drawn from the rows of its last token and its draft; before these
+// settle appends to q the tokens drawn from the rows of its last token and its draft; before these
 // from tokens were computed. Rows of drafted tokens that agree are as if they had been
 // computed one by one.
 func (s *Scheduler) settle(q *sequence, from int, d *draw) {

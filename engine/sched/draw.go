@@ -23,11 +23,11 @@ type draw struct {
 	index   int // of the sequence; that of q, or of one that fork has yet to make
 	score   bool
 	next    token.ID   // with score
-	draft   []token.ID // what may follow the sequence's tokens
+	draft   []token.ID // drafted after the sequence's tokens
 	sampler *sample.Sampler
 
 	token  sample.Token // with score
-	tokens []drawn      // else: what follows
+	tokens []drawn      // else: the next ones
 	ended  bool         // by the Mask, behind all these or, without any, here
 	agreed int          // of tokens, the first that are as drafted
 	err    error        // behind tokens
@@ -157,8 +157,8 @@ func (s *Scheduler) take(i int, row graph.Row) {
 // top is how many of a wanted row's largest logits q needs, 0: all. A row that is not
 // the one a token is drawn from is for log-probabilities. n tokens are drafted before it.
 func (s *Scheduler) top(q *sequence, drawn bool, n int) int {
-	// The first draws of several sequences share a row, and have a Mask each. What a Mask
-	// allows behind a drafted token is known when that is drawn.
+	// The first draws of several sequences share a row, and have a Mask each. The tokens that a Mask
+	// allows after a drafted one are known when that is drawn.
 	if !drawn || q.Mask != nil && (n > 0 || !q.done && q.n > 1) {
 		return 0
 	}
@@ -207,7 +207,7 @@ func (d *draw) carryOut(at int, row graph.Row, b *sample.Buffers) {
 func (d *draw) one(row graph.Row) {
 	q, n := d.q, len(d.tokens)
 	d.over = true // unless all goes well
-	// What is forced at once, as at the beginning of a reply, needs no row.
+	// Tokens that are forced before any is drawn, as at the beginning of a reply, need no row.
 	forced, err := d.sampler.Forced(q.ahead(n), q.barred(n))
 	if len(forced) == 0 && err == nil {
 		var t sample.Token

@@ -13,7 +13,7 @@ type masks struct {
 	draws  []draw
 	next   atomic.Int64 // of draws
 	greedy bool         // those of greedy draws too
-	asked  bool         // the engine has asked for one: it ranks what masks allow
+	asked  bool         // Exec has called Allow: it ranks the allowed tokens
 	help   func()       // work, by a goroutine of its own
 	wg     sync.WaitGroup
 }

@@ -81,7 +81,7 @@ type planner struct {
 	rows         []int
 	budget, want int     // left
 	few          int     // rows of replies
-	took         float64 // what all planned rows take
+	took         float64 // the time of all planned rows
 
 	replies, prompts []int // loads of the lane in work
 }
@@ -144,7 +144,7 @@ func (p *planner) prompted() bool {
 	return slices.ContainsFunc(p.prompts, func(i int) bool { return p.rows[i] > 0 })
 }
 
-// next is what the next row of the lane adds to the step.
+// next is the time that the next row of the lane adds to the step.
 func (p *planner) next() float64 {
 	switch {
 	case len(p.replies) > 0:
@@ -215,7 +215,7 @@ func (p *planner) reply(room float64) {
 	p.few += rows
 }
 
-// more is what n rows of replies add to the step.
+// more is the time that n rows of replies add to the step.
 func (p *planner) more(n int) float64 {
 	if p.took > 0 && p.few == 0 { // beside prompts
 		return float64(n) * p.costs.row(0)

@@ -7,8 +7,8 @@ import (
 	"quern/engine/token"
 )
 
-// advance notes that n more rows of q are computed, those of its draft included, and what was
-// drawn from those that were wanted.
+// advance moves q on by n rows that were computed, those of its draft included, and by the draws
+// from the wanted ones.
 func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
 	from := q.computed
 	q.computed += n - len(q.draft)

@@ -70,7 +70,7 @@ type Options struct {
 	MaxWant   int          // wanted rows of one step; 0 means Budget
 	Slots     int          // sequences running together, at most Budget and MaxWant
 	Queue     int          // requests waiting beyond those with a free slot
-	Context   int          // tokens of one sequence, prompt and reply; 0 means what the blocks hold
+	Context   int          // tokens of one sequence, prompt and reply; 0 means those of all blocks
 	// States says that sequences carry states: the Cache has Slots slots for them, and
 	// Snapshots more. Without those nothing is read from the prefix cache, since a state is of
 	// one place only.
@@ -91,7 +91,7 @@ type Options struct {
 
 	StreamDepth int // tokens a sequence may be ahead of its reader; 0 means 32
 
-	Now func() time.Time // what steps are timed with; nil is time.Now
+	Now func() time.Time // the clock that steps are timed with; nil is time.Now
 
 	Log *slog.Logger // nil discards
 }

@@ -27,12 +27,12 @@ type Request struct {
 	PromptLogprobs bool               // with Sample.Top alternatives; such a prompt is not read from the prefix cache
 	NoPromptCache  bool               // neither read nor fill the prefix cache
 	MaxDraft       int                // most tokens of a draft; 0 means Options.MaxDraft, and negative none
-	Prediction     []token.ID         // what the reply is thought to be, for Drafters; kept
+	Prediction     []token.ID         // the expected reply, for Drafters; kept
 	Adapter        int32              // of Options.Adapters, from 1; 0 is none
 	Background     bool               // runs on the time that other requests leave, however long that takes; see lane.go
 }
 
-// A job is what the sequences of one Request share.
+// A job is the state that the sequences of one Request share.
 type job struct {
 	Request
 	ctx    context.Context // of Submit; for the log, which may add the request's id
@@ -73,7 +73,7 @@ type sequence struct {
 	full      bool  // was stalled when this turn assigned blocks
 	onDisk    onDisk
 	sampler   *sample.Sampler
-	ban       []token.ID // what is barred once Min is reached
+	ban       []token.ID // tokens barred once Min is reached
 	guesses
 }
 

@@ -83,7 +83,7 @@ type Stream struct {
 
 // Events returns the events as they come. An error is the last thing yielded:
 // the error of Submit's context when that ended, ErrStopped when the Scheduler
-// did, or what went wrong. Breaking out of the loop cancels the request before
+// did, or the cause of a failure. Breaking out of the loop cancels the request before
 // the next step. Events is to be used once.
 func (st *Stream) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -133,7 +133,7 @@ func (st *Stream) Stop(seq int) {
 	st.s.changed()
 }
 
-// Close cancels what has not ended. It may be called more than once, at any
+// Close cancels sequences that have not ended. It may be called more than once, at any
 // time.
 func (st *Stream) Close() { st.cancel(context.Canceled) }
 

@@ -20,7 +20,7 @@ type limit struct {
 
 	tokens int        // of thinking there may be
 	broken int        // tokens it waited for the end of a character
-	forced []token.ID // what has to come next, one after the other
+	forced []token.ID // the next tokens, in order
 	words  []uint32
 }
 

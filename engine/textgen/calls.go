@@ -27,7 +27,7 @@ func (l *answerFormat) calls(v *token.Vocab, r *engine.GenerateRequest) (k *cons
 		Thinking: l.thinking, MayThink: l.mayThink, Primed: f.Primed != "" && strings.HasSuffix(l.options.Prompt, f.Primed),
 		Token: func(text string) (int32, bool) {
 			id, ok := l.symbols.ids[text]
-			return id, ok && !v.Ends(id) // what ends a reply stands nowhere in it
+			return id, ok && !v.Ends(id) // tokens that end a reply are not in it
 		},
 		Ends: func(text string) bool {
 			id, ok := l.symbols.ids[text]

@@ -11,7 +11,7 @@ import (
 	"quern/engine/token"
 )
 
-// A window is what is kept of the two texts where they are cut: so many tokens, three parts
+// A window is the part of the two texts that is kept where they are cut: so many tokens, three parts
 // before the gap and one behind it.
 //
 // llama.cpp, tools/server, /infill, with its n_batch.

@@ -62,8 +62,8 @@ func (q *reply) push(id token.ID, logprob float32, entry *engine.Logprob) {
 	}
 }
 
-// flush ends the reply, with the token that ended it or token.None: what was held back
-// comes out, unless a stop string cut it off.
+// flush ends the reply, with the token that ended it or token.None: text that was held back
+// is ready then, unless a stop string cut it off.
 func (q *reply) flush(stop token.ID) {
 	q.ended = true
 	if q.stopped {
@@ -117,7 +117,7 @@ func overlap(text, s string) int {
 	return 0
 }
 
-// take returns what may be shown and was not taken yet. An entry comes with
+// take returns the text that is ready and was not taken yet. An entry comes with
 // the first of its token's text; those of a stop string never do.
 func (q *reply) take() (string, []engine.Logprob) {
 	text := string(q.buf[:q.ready])

@@ -111,7 +111,7 @@ type answerFormat struct {
 	one     bool // the first call is the last
 	silent  bool // a grammar allows no words beside calls
 
-	notes    []string // what of the tools' schemas calls are not held to
+	notes    []string // parts of the tools' schemas that are not enforced
 	thinking bool     // the prompt opened it
 	mayThink bool     // answers may open it
 }
@@ -154,7 +154,7 @@ func (c *conversation) answerFormat(r *engine.GenerateRequest) (*answerFormat, e
 	return l, err
 }
 
-// A function is what a chat.Tool says of one.
+// A function is a chat.Tool's function.
 type function struct {
 	Name       string          `json:"name"`
 	Parameters json.RawMessage `json:"parameters"`

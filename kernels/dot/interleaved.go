@@ -111,7 +111,7 @@ func orderOf(t quant.Type) order {
 		o.scale = to
 	}
 	first := from
-	if t == quant.Q6_K { // what all its weights need: blocks are read from end to end
+	if t == quant.Q6_K { // bytes that all its weights need: blocks are read from end to end
 		first = 128
 	}
 	o.parts = [2][2]int{{first, to}, {from, first}}

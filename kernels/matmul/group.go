@@ -42,7 +42,7 @@ func (g *Group) Takes(m *MatMul) bool {
 
 // Many activations pass all interleaved weights in slices (floats, of which there are more bytes to read
 // again, lose 2 % by it): cachedActivations bytes of them stay in a second-level
-// cache beside what is unpacked, and leastSlice rows outweigh that weights are read and unpacked again.
+// cache beside unpacked weights, and leastSlice rows outweigh that weights are read and unpacked again.
 const (
 	cachedActivations = 512 << 10
 	leastSlice        = 64

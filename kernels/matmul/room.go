@@ -28,7 +28,7 @@ type adaptedRoom struct {
 	low    []float32 // (slots, rank)
 }
 
-// grow makes a part at least n long. What it held is lost.
+// grow makes a part at least n long. Its contents are not kept.
 func grow[T any](part *[]T, n int) {
 	if len(*part) < n {
 		*part = make([]T, n)

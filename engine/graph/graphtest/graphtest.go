@@ -1,4 +1,4 @@
-// Package graphtest holds backends and Execs against what package graph promises.
+// Package graphtest tests that backends and Execs keep the contracts of package graph.
 package graphtest
 
 import (
@@ -28,7 +28,7 @@ const (
 	blocks, size = 8, 4
 )
 
-// Backend tests what open opens, which it closes.
+// Backend tests the Backend that open returns, and closes it.
 func Backend(t *testing.T, open func(t *testing.T) graph.Backend) {
 	b := open(t)
 	defer func() {
@@ -238,7 +238,7 @@ func run(t *testing.T, x graph.Exec, in *graph.Batch, kv graph.Cache) []float32 
 	return slices.Clone(out[0])
 }
 
-// take returns what Take was given.
+// take returns the rows that Take was called with.
 func take(t *testing.T, x graph.Exec, in *graph.Batch, kv graph.Cache, top []int) []graph.Row {
 	t.Helper()
 	var mu sync.Mutex
@@ -267,7 +267,7 @@ func take(t *testing.T, x graph.Exec, in *graph.Batch, kv graph.Cache, top []int
 	return taken
 }
 
-// checkRow says what is wrong with a row of which n logits were enough.
+// checkRow returns an error if a row of which n logits were needed is wrong.
 func checkRow(r graph.Row, logits []float32, n int) error {
 	if r.IDs == nil {
 		if !slices.Equal(r.Logits, logits) {

@@ -15,7 +15,7 @@ import (
 //	 8  when it was last used, see stamp; it alone changes, and the checksums leave it out
 //	16  key
 //	48  bytes kept
-//	56  CRC-32C of these from 16 on and of what is kept
+//	56  CRC-32C of these from 16 on and of the bytes kept
 //	60  CRC-32 (IEEE) of the same
 //
 // Two checksums of different polynomials, since either is computed faster than memory is
@@ -30,7 +30,7 @@ const (
 	maxFile = 1 << 40
 )
 
-// errForeign is a file that is not what its name says.
+// errForeign is a file that does not match its name.
 var errForeign = errors.New("the file is damaged, or none of quern's")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -59,7 +59,7 @@ type Stats struct {
 	Writes  int64 // blocks written
 	Dropped int64 // blocks that were not, since the disk was busy or had failed
 	Evicted int64 // blocks removed for others
-	Damaged int64 // files that were not what their names said
+	Damaged int64 // files that did not match their names
 	Errors  int64 // of the disk
 }
 
@@ -247,7 +247,7 @@ func (s *Store) store(w *save) {
 	}
 }
 
-// occupied is what a file takes that keeps n bytes.
+// occupied is the disk space of a file that keeps n bytes.
 func occupied(n int64) int64 { return (header + n + unit - 1) / unit * unit }
 
 // room evicts files until size more bytes fit.

@@ -31,7 +31,7 @@ type Event struct {
 	PromptIndex int // of the request, from 0
 }
 
-// A Turn is what models answer to one request. Events of one prompt come in order,
+// A Turn is the answers of a model to one request. Events of one prompt come in order,
 // those of several mix.
 type Turn struct {
 	Tally
@@ -53,7 +53,7 @@ type Turn struct {
 	warn      func(string) // may be nil
 }
 
-// A Request is what a turn asks: the same number of sequences for each prompt. At is
+// A Request asks for the same number of sequences for each prompt. At is
 // called once for each, just before it is generated, so that the prompt is not in memory
 // before, nor for as long as the answer takes.
 type Request struct {
@@ -151,7 +151,7 @@ func (g *Turn) err() error {
 	return g.failure
 }
 
-// Close cancels what still runs and waits for it.
+// Close cancels generations that still run and waits for them.
 func (g *Turn) Close() {
 	g.cancel()
 	g.wg.Wait()
@@ -207,7 +207,7 @@ type Call struct {
 // Text is the text of the sequence.
 func (s *Sequence) Text() string { return s.text.String() }
 
-// Reasoning is what the model thought.
+// Reasoning is the thinking of the sequence.
 func (s *Sequence) Reasoning() string { return s.reasoning.String() }
 
 // Collect returns the whole answers, one a prompt. ctx is that of Start.
@@ -279,7 +279,7 @@ func (r *Reply) add(ev Event) {
 	}
 }
 
-// A Tally is what all answers report about a turn.
+// A Tally is the usage and the timings of a turn.
 type Tally struct {
 	PromptTokens, CachedTokens, OutputTokens int
 	ReasoningTokens                          int // of the output's
