@@ -31,7 +31,7 @@ var forms = map[engine.Form]form{
 	engine.FormChoice:  {engine.CodeInvalidGrammar, "choices", maxSource, ofChoice},
 }
 
-// check refuses what is not even read.
+// check refuses a constraint of an unknown form or above its size, before it is read.
 func check(k *engine.Constraint) error {
 	f, ok := forms[k.Form]
 	if !ok {

@@ -30,10 +30,10 @@ type Model struct {
 	labels  []string // nil: no classifier
 	many    bool     // a text may have several labels
 
-	asked *atomic.Int64 // texts of so many requests are encoded, or wait for that
+	asked *atomic.Int64 // requests whose texts are encoded, or wait for that
 }
 
-// New makes a model of vectors with width numbers; 0 has one text encoded to see.
+// New makes a model of vectors with width numbers; 0: one text is encoded to find it.
 func New(ctx context.Context, r lm.Reader, t Training, x Encoder, width int) (*Model, error) {
 	m := newModel(r, x, width)
 	m.Training = t
@@ -90,8 +90,8 @@ func (m *Model) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedR
 	})
 }
 
-// vectors turns texts, with prefix before each, into vectors, with what r asks for
-// checked. name says what clients call input i.
+// vectors turns texts, with prefix before each, into vectors, and checks the fields of r.
+// name is the request's field of input i.
 func (m *Model) vectors(ctx context.Context, r *engine.EmbedRequest, prefix string, name func(i int) string) (res engine.EmbedResult, err error) {
 	switch {
 	case r.Dimensions == 0 || r.Dimensions == m.width:

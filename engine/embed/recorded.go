@@ -22,7 +22,7 @@ type Recorded struct {
 	width int // numbers of a pooled row
 
 	queue
-	turn  chan struct{} // holds one while texts run, or what follows is opened or closed
+	turn  chan struct{} // holds one while texts run, or the fields below are opened or closed
 	exec  graph.Exec
 	after graph.Exec // the layers behind the pooling, or nil
 	cache graph.Cache
@@ -166,7 +166,7 @@ func (d *Recorded) blocks(text []token.ID) int {
 	return (len(text) + d.Spec.BlockSize - 1) / d.Spec.BlockSize
 }
 
-// behind makes of pooled rows what the layers behind the pooling do.
+// behind runs the layers behind the pooling on pooled rows.
 func (d *Recorded) behind(ctx context.Context, rows [][]float32) error {
 	for at := 0; at < len(rows); at += lm.HeadRows {
 		some := rows[at:min(at+lm.HeadRows, len(rows))]

@@ -10,7 +10,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// Published is what config.json beside a model of Hugging Face's says of its use.
+// Published is the use of a model of Hugging Face's in config.json beside it.
 type Published struct {
 	Type          string            `json:"model_type"`
 	Architectures []string          `json:"architectures"`

@@ -118,8 +118,8 @@ func (s *survey) between(c []cand, logits []float32, low, high float32) []cand {
 // nucleus appends to c the likeliest tokens up to the share p of the whole mass,
 // with their weights.
 //
-// What the sum of the survey leaves in doubt is decided by the exact one: the
-// result does not depend on how vectors round.
+// Where the error of the survey's sum matters, the exact sum is computed: the
+// result does not depend on how vectorised code rounds.
 func (s *survey) nucleus(c []cand, logits []float32, p float64) ([]cand, error) {
 	if kernels.Level() != "generic" && s.take(logits) {
 		if kept, sure := s.likeliest(c, logits, p, s.sum, doubt); sure {
@@ -132,7 +132,7 @@ func (s *survey) nucleus(c []cand, logits []float32, p float64) ([]cand, error) 
 	return kept, nil
 }
 
-// likeliest is nucleus of what is surveyed, with a sum of all weights that is off by
+// likeliest is nucleus by the survey, with a sum of all weights that is off by
 // less than slack of itself. It reports whether the exact sum would have given the same.
 func (s *survey) likeliest(c []cand, logits []float32, p, sum, slack float64) (_ []cand, sure bool) {
 	sure = true

@@ -54,10 +54,10 @@ func (m *Model) Lexicon(file string) error {
 // Bytes is the memory of the weights.
 func (m *Model) Bytes() int64 { return m.synth.Bytes() }
 
-// Close has nothing to do.
+// Close does nothing.
 func (m *Model) Close() {}
 
-// Stats is a snapshot of what operators watch.
+// Stats is a snapshot of the counters.
 func (m *Model) Stats() engine.ModelStats {
 	return engine.ModelStats{Model: m.id, Running: m.queue.Len(), GeneratedTokens: m.spoken.Load(), LoadSeconds: m.took.Seconds(), WeightBytes: m.Bytes()}
 }
@@ -80,7 +80,7 @@ func ReaderFor(path string, usual Reader) Reader {
 }
 
 // Prepare makes the pronouncer and has it read a line, so that no request waits for
-// either. What fails fails again when it is asked for.
+// either. An error is returned again at the first request.
 func (r Reader) Prepare(ctx context.Context) {
 	if reader, err := r(); err == nil {
 		_, _ = reader.Phonemize(ctx, tts.Text{Text: "On May 5, 2024, J. Smith paid $3.50 for 2 of them.", Usual: "en-us"})

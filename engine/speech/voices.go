@@ -14,7 +14,7 @@ import (
 // Aliases are names for voices and mixtures.
 type Aliases map[string]string
 
-// of returns what an alias stands for, and any other name as it is.
+// of resolves an alias; any other name is returned unchanged.
 func (a Aliases) of(name string) string {
 	if to, ok := a[name]; ok {
 		return to
@@ -63,7 +63,7 @@ func (a Aliases) Voices(models [][]engine.Voice) []engine.Voice {
 	return list
 }
 
-// CheckVoice reports whether the model has a voice, and that voice the sounds of a
+// CheckVoice returns an error if the model lacks a voice, or that voice the sounds of a
 // language; "" is its own.
 func (m *Model) CheckVoice(voice, language string) error {
 	voices := m.synth.Voices()

@@ -1,6 +1,6 @@
-// Package store is the folder of models of a server: clients have models pulled into it
-// from a hub, follow how far that is, and have them removed again. Files that no pull has
-// written, and models that the configuration names, are not its own and stay.
+// Package store is the folder of models of a server: clients pull models into it
+// from a hub, follow the progress, and remove them again. Files that no pull has
+// written, and models that the configuration names, are not removed.
 package store
 
 import (
@@ -21,12 +21,12 @@ import (
 
 // Models is the engine that serves the folder. *local.Engine is one.
 type Models interface {
-	// Serves reads the folder again and returns what the model of a path is called, "" when
+	// Serves reads the folder again and returns the id of the model of a path, "" when
 	// it cannot be served.
 	Serves(path string) string
 	// Removable returns the path of a model that the configuration does not name.
 	Removable(id string) (path string, err error)
-	// Retire keeps requests from a model while remove takes its files away.
+	// Retire refuses requests for a model while remove removes its files.
 	Retire(id string, remove func() error) error
 }
 
@@ -36,7 +36,7 @@ type Options struct {
 	Models Models
 	// Hub makes the client of one pull. progress is called as hub.Options.Progress is.
 	Hub func(progress func(hub.Progress)) (*hub.Client, error)
-	// NoPull says why nothing is pulled; "" pulls.
+	// NoPull is the reason why pulls are refused; "": they are not.
 	NoPull string
 	Log    *slog.Logger // nil discards
 }
@@ -52,9 +52,9 @@ type Store struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 
-	mu      sync.Mutex       // guards what follows, and pulls
-	running map[string]*pull // by reference; those that are still ending are not in it
-	active  int              // with those that are still ending
+	mu      sync.Mutex       // guards the fields below, and pulls
+	running map[string]*pull // by reference, without those that are ending
+	active  int              // with those that are ending
 }
 
 // New makes a Store. It does not use the network, and makes no folder.
@@ -75,7 +75,7 @@ func (s *Store) Close() {
 	s.work.Wait()
 }
 
-// A pull is one model on its way. Store.mu guards it.
+// A pull is the download of one model. Store.mu guards it.
 type pull struct {
 	ref       hub.Ref
 	cancel    context.CancelCauseFunc
@@ -146,7 +146,7 @@ func wait[T any](ctx context.Context, news <-chan T, ended <-chan struct{}) func
 	}
 }
 
-// look returns how far a pull is, and what is closed when that has changed.
+// look returns how far a pull is, and a channel that is closed when that has changed.
 func (s *Store) look(p *pull) (engine.Pull, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,14 +214,14 @@ func (s *Store) follow(ctx context.Context, model string) (*pull, error) {
 	return p, nil
 }
 
-// forget has the next request for the model of a pull begin another. Store.mu is held.
+// forget removes a pull from running, so that the next request for the model begins another. Store.mu is held.
 func (s *Store) forget(p *pull) {
 	if s.running[p.ref.String()] == p {
 		delete(s.running, p.ref.String())
 	}
 }
 
-// leave ends the following of a pull, and with the last that pull.
+// leave removes a follower of a pull; the last one ends the pull.
 func (s *Store) leave(p *pull) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -300,8 +300,8 @@ var states = map[hub.State]engine.PullState{
 	hub.Waiting: engine.PullWaiting, hub.Downloading: engine.PullDownloading, hub.Verifying: engine.PullVerifying,
 }
 
-// progress records the progress of the hub's client. Of a transfer that counts what it has to
-// fetch; before, when files that lie here are verified, it counts nothing.
+// progress records the progress of the hub's client. Of a transfer that counts the bytes to
+// download; before, when files that are here are verified, it counts none.
 func progress(now *engine.Pull, h hub.Progress) {
 	if state, ok := states[h.State]; ok {
 		now.State = state
@@ -316,7 +316,7 @@ func progress(now *engine.Pull, h hub.Progress) {
 	}
 }
 
-// Pulls lists what is being pulled, and what was not pulled to its end.
+// Pulls lists the pulls under way, and those that ended before they were complete.
 func (s *Store) Pulls() ([]engine.Pull, error) {
 	halves, err := s.dir.Halves()
 	if err != nil {
@@ -342,8 +342,8 @@ func (s *Store) Pulls() ([]engine.Pull, error) {
 }
 
 // Stop ends the pull of a model, for all its followers, and waits until it has ended. What
-// has arrived stays, unless discard is set: then it goes, with what other pulls of the
-// repository have left.
+// has arrived stays, unless discard is set: then it is deleted, with the files of other incomplete
+// pulls of the repository.
 func (s *Store) Stop(ctx context.Context, model string, discard bool) error {
 	r, err := parse(model)
 	if err != nil {

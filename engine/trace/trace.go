@@ -16,7 +16,7 @@ type Span interface {
 	Set(facts ...slog.Attr)
 	// Rename gives the span another name.
 	Rename(name string)
-	// Fail says why it went wrong.
+	// Fail records a failure by its code.
 	Fail(code string)
 	// End ends the span, once.
 	End(at time.Time)

@@ -9,8 +9,8 @@ import (
 	"quern/engine/asr/diarize"
 )
 
-// CheckSpeakers reads what the files of networks that tell who speaks say of themselves, and
-// refuses what does not fit. Those not given are not looked at.
+// CheckSpeakers reads the metadata of the networks of diarization, and
+// refuses those that do not fit. Those not given are not read.
 func CheckSpeakers(d engine.Diarizer) error { return diarize.Check(diarize.Files(d)) }
 
 // OpenSpeakers loads them.
@@ -18,7 +18,7 @@ func OpenSpeakers(ctx context.Context, d engine.Diarizer, compile diarize.Compil
 	return diarize.Open(ctx, diarize.Files(d), compile)
 }
 
-// CannotTell says that a model has not the networks that tell who speaks.
+// CannotTell is the error that a model has no networks of diarization.
 func CannotTell(model string) error {
 	return engine.Errorf(engine.CodeUnsupportedParam, "diarize", "model %q cannot tell who speaks: set diarize (segmentation and embedding) for it, or leave speakers out", model)
 }
