@@ -1,5 +1,5 @@
 // Package audit writes a log of the client, endpoint and model, a line of JSON for each request, and
-// nothing of what was said.
+// no text of requests or replies.
 package audit
 
 import (
@@ -41,8 +41,8 @@ func Open(name string) (*Log, error) {
 	return l, l.Reopen()
 }
 
-// Reopen goes on in the file of that name, after what rotates logs has moved the one before
-// away. Where that fails the one before stays.
+// Reopen opens the file of that name, after a log rotator has renamed the one before.
+// Where that fails the one before stays open.
 func (l *Log) Reopen() error {
 	f, err := os.OpenFile(l.name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"quern/httpapi/batch"
 )
 
-// contents are bytes by name, whole or not there.
+// contents are bytes by name, whole or missing.
 type contents interface {
 	// Put stores all of r, which may be long, and returns how many bytes that were. When it
 	// fails nothing is stored.
 	Put(ctx context.Context, name string, r io.Reader) (int64, error)
-	// Open reads what is size bytes long, from offset.
+	// Open opens contents of size bytes.
 	Open(ctx context.Context, name string, size int64) (io.ReadSeekCloser, error)
 	Delete(ctx context.Context, name string, size int64) error
 }
@@ -66,7 +66,7 @@ func (o *objects) Put(ctx context.Context, name string, r io.Reader) (size int64
 	}
 }
 
-// left adds to an error that says the store is full how much is left of it.
+// left adds the bytes that are left to an error that the store is full.
 func (o *objects) left(ctx context.Context, err error) error {
 	var full *batch.FullError
 	if !errors.As(err, &full) {

@@ -14,7 +14,7 @@ import (
 	"quern/httpapi/batch"
 )
 
-// A fileRecord is what is kept of a file.
+// A fileRecord is the record of a file.
 type fileRecord struct {
 	batch.File
 	Owner   string `json:"owner"`
@@ -156,7 +156,7 @@ func (j *Jobs) file(ctx context.Context, owner, id string) (*store, *fileRecord,
 	return s, r, nil
 }
 
-// gone reports whether what expires at a time has.
+// gone reports whether an expiry time has passed.
 func (j *Jobs) gone(at *int64) bool { return at != nil && j.o.Now().Unix() >= *at }
 
 // File describes a file of an owner.

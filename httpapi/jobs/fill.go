@@ -89,7 +89,7 @@ func (q *enqueuer) put(ctx context.Context, b []byte) error {
 	return q.flush(ctx)
 }
 
-// flush waits until what was sent is stored, and sends again what is not.
+// flush waits until the sent lines are stored, and sends those again that are not.
 func (q *enqueuer) flush(ctx context.Context) error {
 	patience := time.After(callTime)
 	for _, x := range q.sent {

@@ -42,7 +42,7 @@ func (j *Jobs) archive(ctx context.Context, id string) (*store, error) {
 	return j.look(ctx)
 }
 
-// KeepResponse stores a response in place of what was kept of it. It is found by its id and
+// KeepResponse stores a response in place of its earlier record. It is found by its id and
 // those of its items.
 func (j *Jobs) KeepResponse(ctx context.Context, owner, id string, items []string, record []byte) error {
 	s, err := j.store(ctx)
@@ -84,7 +84,7 @@ func (j *Jobs) KeepResponse(ctx context.Context, owner, id string, items []strin
 	return nil
 }
 
-// readHead takes the head of a record apart.
+// readHead parses the head of a record.
 func readHead(value []byte) (parts int, name string, first []byte, err error) {
 	head, first, ok := bytes.Cut(value, []byte{'\n'})
 	if _, err := fmt.Sscanf(string(head), "%d %s", &parts, &name); err != nil || !ok {

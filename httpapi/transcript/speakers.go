@@ -18,8 +18,8 @@ func (t *Transcript) voice(speaker int, overlap bool) Voice {
 	return Voice{t.Name(speaker, Numbered), overlap}
 }
 
-// Name is what a speaker, counted from 1, is called: the name it is known by, or what
-// unknown calls it. It is "" for 0, where no speaker was found.
+// Name is the name of a speaker, counted from 1: the known one, or that of
+// unknown. It is "" for 0, where no speaker was found.
 func (t *Transcript) Name(speaker int, unknown func(i int) string) string {
 	switch {
 	case t.Speakers == nil || speaker == 0:
@@ -36,10 +36,10 @@ func (t *Transcript) Name(speaker int, unknown func(i int) string) string {
 	return unknown(i)
 }
 
-// Numbered is what whisperX calls speakers: SPEAKER_00.
+// Numbered is whisperX's name of a speaker: SPEAKER_00.
 func Numbered(i int) string { return fmt.Sprintf("SPEAKER_%02d", i) }
 
-// Lettered is what OpenAI calls them: A to Z, then AA.
+// Lettered is OpenAI's name: A to Z, then AA.
 func Lettered(i int) string {
 	s := ""
 	for ; i >= 0; i = i/26 - 1 {
@@ -58,7 +58,7 @@ type Diarized struct {
 	Warnings []string          `json:"warnings,omitempty"`
 }
 
-// A DiarizedSegment is what one speaker says, and an event of a stream.
+// A DiarizedSegment is a segment of one speaker, and an event of a stream.
 type DiarizedSegment struct {
 	Type    string  `json:"type"`
 	ID      string  `json:"id"`
@@ -69,7 +69,7 @@ type DiarizedSegment struct {
 	Overlap bool    `json:"overlap,omitempty"`
 }
 
-// Diarized returns what diarized_json says.
+// Diarized returns the answer diarized_json.
 func (t *Transcript) Diarized() Diarized {
 	d := Diarized{"transcribe", Round(t.Info.Duration), t.Text, []DiarizedSegment{}, t.Usage(), t.Warnings}
 	for i, s := range t.Segments {
@@ -82,7 +82,7 @@ func (t *Transcript) Diarized() Diarized {
 	return d
 }
 
-// A WhisperX is what whisperX writes.
+// A WhisperX is whisperX's output.
 type WhisperX struct {
 	Segments []WhisperXSegment `json:"segments"`
 	Words    []WhisperXWord    `json:"word_segments"`
@@ -108,7 +108,7 @@ type WhisperXWord struct {
 	Voice
 }
 
-// WhisperX returns what whisperX writes.
+// WhisperX returns whisperX's output.
 func (t *Transcript) WhisperX() WhisperX {
 	out := WhisperX{[]WhisperXSegment{}, []WhisperXWord{}, t.Info.Language, t.Warnings}
 	for _, s := range t.Segments {

@@ -27,7 +27,7 @@ type Arrival struct {
 }
 
 // Arrive begins to read sound that StartTranscription found. When the client leaves, or
-// says what it must not, the work under the context that is returned ends. The caller
+// sends an invalid field, the context that is returned ends. The caller
 // calls End.
 func Arrive(ctx context.Context, a *server.API, c *server.Call, f *body.Form, r *engine.TranscribeRequest) (context.Context, *Arrival) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -44,7 +44,7 @@ func Arrive(ctx context.Context, a *server.API, c *server.Call, f *body.Form, r 
 	return ctx, v
 }
 
-// read reads the sound and what comes after it.
+// read reads the sound and the fields after it.
 func (v *Arrival) read(ctx context.Context, f *body.Form) (err error) {
 	defer fault.Recovered(&err)
 	buf := make([]float32, engine.HearingRate/10)
@@ -69,7 +69,7 @@ func (v *Arrival) read(ctx context.Context, f *body.Form) (err error) {
 // Source is the sound for recognisers that take it as it comes.
 func (v *Arrival) Source(ctx context.Context) engine.Source { return arriving{v.Feed.Source(ctx), v.u} }
 
-// Warnings are those of the sound, after it was heard.
+// Warnings are those of the sound, after it was read.
 func (v *Arrival) Warnings(heard bool) []string { return v.u.Warnings(heard) }
 
 // End ends the reading; the sound is not needed any more.

@@ -19,10 +19,10 @@ type Turns struct {
 	loud, quiet int // hops in a row
 }
 
-// A Change is what a hop changed.
+// A Change is the effect of a hop.
 type Change int
 
-// What may change.
+// The changes.
 const (
 	Same Change = iota
 	Began
@@ -46,7 +46,7 @@ func (t *Turns) Hear(hop []float32) Change {
 		t.loud, t.quiet = t.loud+1, 0
 	case p < t.release:
 		t.loud, t.quiet = 0, t.quiet+1
-	default: // between the two what was goes on
+	default: // between the two thresholds the state stays
 		if t.loud = 0; t.quiet > 0 {
 			t.quiet++
 		}

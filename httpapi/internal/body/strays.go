@@ -9,7 +9,7 @@ import (
 	"quern/engine/spell"
 )
 
-// What is looked at of fields that the endpoint did not read. A body can hold millions.
+// Limits of checking fields that the endpoint did not read. A body can hold millions.
 const (
 	maxStrays    = 256 // of an object or form
 	maxStrayName = 64  // bytes
@@ -106,7 +106,7 @@ func meant(name string, known map[string]bool) string {
 	return best
 }
 
-// letters is a name without what spellings differ in: maxTokens and max-tokens are
+// letters is a name without case and punctuation: maxTokens and max-tokens are
 // max_tokens.
 func letters(name string) string { return strings.ToLower(unspelled.Replace(name)) }
 

@@ -1,5 +1,5 @@
-// Package fault is the failures that clients get: one table of what each code is
-// answered with.
+// Package fault is the failures that clients get: one table of the status and type of
+// each code.
 package fault
 
 import (
@@ -43,7 +43,7 @@ const (
 	CodeOver               Code = "batch_over"
 )
 
-// A codeClass says how a code is answered.
+// A codeClass is the status and type of a code.
 type codeClass struct {
 	Status int
 	Kind   string
@@ -121,10 +121,10 @@ func New(c Code, param, format string, args ...any) *Error {
 	return &Error{codeClass: codeClasses[c], Code: c, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-// ErrGone says that the client left before it was answered.
+// ErrGone: the client left before it was answered.
 var ErrGone = errors.New("client left")
 
-// StatusGone is what the log and the metrics say of such a request.
+// StatusGone is the status of such a request in the log and the metrics.
 const StatusGone = 499
 
 // Classify returns the error that the client gets for err, which came from work under
@@ -168,7 +168,7 @@ func fromEngine(e *engine.Error) *Error {
 	return out
 }
 
-// FromSpool says why an upload, a large body or an answer could not be kept.
+// FromSpool is the failure of storing an upload, a large body or an answer.
 func FromSpool(e *spool.Error) *Error {
 	const instead = "send a shorter request, or ask for a stream"
 	out := New(engine.CodeOutOfDisk, "", "the server cannot write its temporary files; its log says why")
@@ -187,7 +187,7 @@ func FromSpool(e *spool.Error) *Error {
 	return out
 }
 
-// Body is the one-member object every failure is sent as.
+// Body is the object of one member in which failures are sent.
 type Body struct {
 	Error errorObject `json:"error"`
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WarningHeader names what of a request has no effect, one value each: fields spelled
-// nearly like those the endpoint has, what a schema says in vain, and sound that is cut
+// WarningHeader names the parts of a request without effect, one value each: fields spelled
+// nearly like those the endpoint has, keywords of a schema that are not enforced, and sound that is cut
 // short or silent.
 const WarningHeader = "x-quern-warning"
 
