@@ -105,13 +105,13 @@ func blocks(v body.Value) func(func(block) bool) {
 	}
 }
 
-// refuse is for a block that has no place where it stands.
+// refuse refuses a block that is not allowed in its place.
 func (b block) refuse(takes string) {
 	b.block.Refuse(fault.CodeUnsupportedContent, b.block.Path(), "%s is of type %.60q, which this server does not take there; send %s", b.block.Path(), b.kind, takes)
 }
 
-// readMessage reads a turn, which is several messages where it brings results of tools:
-// those come before what the user says to them.
+// readMessage reads a turn, which is several messages where it has results of tools:
+// those come before the user's text.
 func readMessage(o *body.Object) []chat.Message {
 	o.Need("role")
 	role := o.OneOf("role", chat.RoleUser, chat.RoleAssistant)
@@ -150,7 +150,7 @@ func readMessage(o *body.Object) []chat.Message {
 	return out
 }
 
-// readAnswer reads what the assistant said, thought and called.
+// readAnswer reads the text, thinking and calls of the assistant.
 func readAnswer(v body.Value, m *chat.Message) {
 	var said text
 	var thought []string
@@ -164,7 +164,7 @@ func readAnswer(v body.Value, m *chat.Message) {
 			if t, ok := b.block.Need("thinking"); ok {
 				thought = append(thought, t.Str())
 			}
-		case "redacted_thinking": // is of another server, and only that one can read it
+		case "redacted_thinking": // of another server, which alone can decode it
 		case "tool_use":
 			m.ToolCalls = append(m.ToolCalls, readUse(b.block))
 		default:

@@ -36,7 +36,7 @@ type failure struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
 	} `json:"error"`
-	RequestID string `json:"request_id,omitempty"` // "" in a stream, whose header has said it
+	RequestID string `json:"request_id,omitempty"` // "" in a stream, whose header has it
 }
 
 func newFailure(e *fault.Error) failure {
@@ -45,7 +45,7 @@ func newFailure(e *fault.Error) failure {
 	return f
 }
 
-// Fail is a failure as the dialect's clients read it.
+// Fail is a failure in the dialect's form.
 func Fail(e *fault.Error, r *http.Request) (status int, body any) {
 	f := newFailure(e)
 	f.RequestID = reqlog.Of(r.Context())

@@ -147,7 +147,7 @@ func (s *spelling) finish(end engine.Event) error {
 		Output int `json:"output_tokens"`
 	}{u.Output}
 	if begun := s.message.Usage; u.Input != begun.Input || u.Cached != begun.Cached {
-		spelled = u // the stream began before this was known
+		spelled = u // the stream began before the prompt's usage was known
 	}
 	return s.send("message_delta", messageDelta{"message_delta", ending{reason, at}, spelled})
 }

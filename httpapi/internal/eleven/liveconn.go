@@ -8,7 +8,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// read hands on what the client says. It ends the work when the client leaves.
+// read passes on the client's messages. It ends the work when the client leaves.
 func (l *live) read(messages chan<- []byte) {
 	for {
 		b, err := l.sock.Read(l.link)

@@ -11,7 +11,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// A liveMessage is what a client says.
+// A liveMessage is a message of the client.
 type liveMessage struct {
 	text     string
 	hasText  bool
@@ -99,7 +99,7 @@ type multiAnswer struct {
 	Context *string `json:"contextId"`
 }
 
-// A liveAligned says when each character is heard, in milliseconds from where the sound
+// A liveAligned has the time of each character, in milliseconds from where the sound
 // of its message begins. The vendor's documents and its libraries spell the durations
 // differently.
 type liveAligned struct {
@@ -123,7 +123,7 @@ func (al *alignment) since(from float64) *liveAligned {
 	return out
 }
 
-// answer is the sound of a chunk, nil of what the encoder held back.
+// answer is the sound of a chunk, nil while the encoder holds it back.
 func (l *live) answer(context string, sound []byte, final bool, written, said *liveAligned) any {
 	a := liveAnswer{Final: final, Alignment: written, Normalized: said}
 	if !final {

@@ -48,7 +48,7 @@ func newVendorVoice(v engine.Voice) vendorVoice {
 	return vendorVoice{ID: v.ID, Name: v.Name, Category: premade, Labels: labels, Description: v.Description, Settings: usualSettings, Models: []string{v.Model}}
 }
 
-// says reports whether a voice is described with a text.
+// says reports whether a voice's description contains a text.
 func (v *vendorVoice) says(text string) bool {
 	all := strings.Join([]string{v.ID, v.Name, v.Description, v.Category, v.Labels["gender"], v.Labels["accent"], v.Labels["language"]}, "\n")
 	return strings.Contains(strings.ToLower(all), strings.ToLower(text))

@@ -13,7 +13,7 @@ import (
 	"quern/httpapi/internal/turn"
 )
 
-// A piece is a chunk of a stream, and what a whole answer begins with.
+// A piece is a chunk of a stream, and the beginning of a whole answer.
 type piece struct {
 	Index     int           `json:"index"`
 	Content   string        `json:"content"`
@@ -77,7 +77,7 @@ func newTimings(prompt, cached, output int, t *turn.Tally) timings {
 	return out
 }
 
-// stopTypes are the reasons of the engine as the dialect calls them.
+// stopTypes are the engine's reasons in the dialect's words.
 var stopTypes = map[string]string{engine.ReasonStop: "eos", engine.ReasonLength: "limit"}
 
 // ended fills in how a sequence ended. The text is all of it.

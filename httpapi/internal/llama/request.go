@@ -25,16 +25,16 @@ type request struct {
 	fields   []string      // of the answer; nil is all
 }
 
-// others are fields of llama-server's own endpoints that there is nothing for.
+// others are fields of llama-server's own endpoints without a counterpart here.
 var others = []ask.Other{{Name: "n_indent", Off: 0.0}, {Name: "post_sampling_probs", Off: false}}
 
-// unused are fields without effect here: about slots and caches, which look after
-// themselves, and the shape of draws that are off.
+// unused are fields without effect here: about slots and caches, which are managed
+// automatically, and about sampling methods that are off.
 var unused = []string{"n_keep", "n_discard", "id_slot", "n_cache_reuse", "t_max_prompt_ms", "sse_ping_interval", "penalize_nl",
 	"mirostat_tau", "mirostat_eta", "dynatemp_exponent", "xtc_threshold", "dry_base", "dry_allowed_length", "dry_penalty_last_n", "dry_sequence_breakers",
 	"user", "api_key"}
 
-// read reads what both endpoints share.
+// read reads the fields that both endpoints share.
 func (a api) read(c *server.Call, o *body.Object) *request {
 	r := &request{
 		model:    o.Str("model"),

@@ -18,7 +18,7 @@ type progress struct {
 	Completed int64  `json:"completed,omitempty"`
 }
 
-// statuses are the states of a pull as the dialect calls them.
+// statuses are the states of a pull in the dialect's words.
 var statuses = map[engine.PullState]string{
 	engine.PullStarting:    "pulling manifest",
 	engine.PullWaiting:     "waiting for another program that pulls this model",

@@ -22,7 +22,7 @@ func early(c *server.Call) func(*body.Form, []byte) bool {
 	}
 }
 
-// readLive reads what a file that is still being made needs.
+// readLive reads the fields of a file that is still being made.
 func readLive(r *transcription, f *body.Form) {
 	r.live = f.Boolean("live")
 	switch {

@@ -60,9 +60,9 @@ func (a api) listModels(c *server.Call) error {
 	}{"list", data})
 }
 
-// modelMemory is what a model needs.
+// modelMemory is the memory of a model.
 type modelMemory struct {
-	Bytes int64  `json:"bytes"` // what it holds, or will ask for
+	Bytes int64  `json:"bytes"` // held, or an estimate
 	Limit int64  `json:"limit"` // of all models
 	Fits  bool   `json:"fits"`  // alone
 	Why   string `json:"why,omitempty"`

@@ -39,7 +39,7 @@ func newJob(streamed bool) *job {
 	return &job{streamed: streamed, done: make(chan struct{}), more: make(chan struct{})}
 }
 
-// size is what its events take, in bytes.
+// size is the bytes of its events.
 func (j *job) size() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -56,7 +56,7 @@ func (j *job) add(t sentEvent, n int) {
 	j.more = make(chan struct{})
 }
 
-// end says that there are no more events.
+// end marks that there are no more events.
 func (j *job) end() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -64,7 +64,7 @@ func (j *job) end() {
 	close(j.more)
 }
 
-// from returns the events from an index on, and what to wait for when they are not the last.
+// from returns the events from an index on, and a channel to wait on when they are not the last.
 func (j *job) from(i int) (events []sentEvent, more <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -147,7 +147,7 @@ func (a *api) work(ctx context.Context, c *server.Call, r *request, e *entry) (e
 	return err
 }
 
-// make has the model make the response, and ends it when that went well.
+// make generates the response, and ends it when that succeeded.
 func (a *api) make(ctx context.Context, c *server.Call, r *request, e *entry, p *reply) (err error) {
 	defer fault.Recovered(&err)
 	if err := p.state("response.created"); err != nil {
@@ -169,7 +169,7 @@ func (a *api) make(ctx context.Context, c *server.Call, r *request, e *entry, p 
 	}
 	t := r.start(ctx, a, l, p, nil) // its answer was given
 	defer t.Close()
-	defer func() { // also of what was cut short
+	defer func() { // also of a response that was cut short
 		now := t.SoFar()
 		c.Spend(now.PromptTokens + now.OutputTokens)
 		a.AuditLater(c, l.Info().ID, now.PromptTokens, now.OutputTokens, err)

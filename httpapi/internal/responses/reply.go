@@ -223,7 +223,7 @@ func (r *reply) End() error {
 		status = incomplete
 	}
 	if r.open == nil && len(r.object.Output) == 0 && status == completed {
-		if err := r.into(itemMessage); err != nil { // it said nothing
+		if err := r.into(itemMessage); err != nil { // the reply is empty
 			return err
 		}
 	}
@@ -277,7 +277,7 @@ func (r *reply) cancel() error {
 	return r.over(cancelled)
 }
 
-// leave gives up the item under way.
+// leave drops the item under way.
 func (r *reply) leave() error {
 	if r.open == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"quern/httpapi/internal/fault"
 )
 
-// A config is what the address of a session says.
+// A config has the parameters of a session's address.
 type config struct {
 	named    string // model_id
 	model    string // the recogniser
@@ -37,7 +37,7 @@ const (
 	maxKeyterm  = 20 // characters
 )
 
-// readConfig reads the parameters of a session, or what is wrong with them.
+// readConfig reads the parameters of a session, or returns their error.
 func readConfig(v url.Values) (config, error) {
 	q := body.Query{Values: v}
 	refuse := func(name, format string, args ...any) {

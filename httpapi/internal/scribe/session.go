@@ -32,18 +32,18 @@ type session struct {
 	detector engine.Detector
 	prompt   string
 
-	link   context.Context // of the socket; outlives ctx, for a last word
+	link   context.Context // of the socket; outlives ctx, for a last message
 	ctx    context.Context // of work
 	cancel context.CancelCauseFunc
 
 	writing sync.Mutex
 	conv    *resample.Resampler
 	turns   *audio.Turns // nil: the client commits
-	audio   []float32    // before a segment begins, or what the detector has not heard
-	heard   int          // samples of audio the detector has had
+	audio   []float32    // before a segment begins, or sound that the detector has not read
+	heard   int          // samples of audio the detector has read
 	segment *segment     // under way, or nil
 	queue   chan *segment
-	waiting []*segment // in the queue, or being written down
+	waiting []*segment // in the queue, or being transcribed
 
 	start    int // sample number of audio[0], or of the next
 	segments int // so far
@@ -62,7 +62,7 @@ type segment struct {
 // before is how much silence before speech is part of a segment: 300 ms.
 const before = engine.HearingRate * 3 / 10
 
-// mostWaiting bounds the segments that are not written down yet.
+// mostWaiting bounds the segments that are not transcribed yet.
 const mostWaiting = 64
 
 func newSession(a *api, c *server.Call, conn *socket.Conn, cfg config, d engine.Detector) *session {
@@ -103,7 +103,7 @@ func (s *session) run() {
 	}
 }
 
-// watch ends the session, with a word, when its time is up.
+// watch ends the session, with a message, when its time is up.
 func (s *session) watch(idle *time.Timer) {
 	total := timer(s.api.Options.Realtime.Total)
 	defer total.Stop()
@@ -165,7 +165,7 @@ func (s *session) inTime() (context.Context, context.CancelFunc) {
 	return context.WithCancel(s.link)
 }
 
-// A message is what the server says.
+// A message is one of the server.
 type message struct {
 	Type    string  `json:"message_type"`
 	Session string  `json:"session_id,omitempty"`
@@ -205,7 +205,7 @@ func (s *session) fail(kind string, err error) {
 	s.send(message{Type: kind, Error: e.Message})
 }
 
-// take does what a message says, or returns what is wrong with it, and by what name.
+// take handles a message, or returns its error and the error's name in the dialect.
 func (s *session) take(b []byte) (kind string, err error) {
 	o, err := body.ParseNamed(b, "message")
 	if err != nil {
@@ -249,7 +249,7 @@ func (s *session) take(b []byte) (kind string, err error) {
 	return "", nil
 }
 
-// decode is the sound of a chunk as recognisers want it.
+// decode is the sound of a chunk, as recognisers take it.
 func (s *session) decode(text string) ([]float32, error) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -397,7 +397,7 @@ func (s *session) commit() (kind string, err error) {
 	return "", nil
 }
 
-// work writes segments down.
+// work transcribes segments.
 func (s *session) work() {
 	for {
 		select {
@@ -410,7 +410,7 @@ func (s *session) work() {
 	}
 }
 
-// transcribe writes a segment down as it comes.
+// transcribe transcribes a segment as it comes.
 func (s *session) transcribe(g *segment) {
 	r := engine.TranscribeRequest{}
 	r.Language, r.Keywords, r.Prompt, r.Words = s.cfg.language, s.cfg.keyterms, g.prompt, s.cfg.times
