@@ -37,8 +37,8 @@ const (
 	pulling = "serve batch run tokenize say transcribe pull"
 )
 
-// table is every setting, in the order of the example. Flags, variables, what the file may
-// say, help, quern.example.yaml and the tables of README.md and docs/configuration.md come
+// table is every setting, in the order of the example. Flags, variables, the file's
+// keys, help, quern.example.yaml and the tables of README.md and docs/configuration.md come
 // from it: `go generate` writes the last three.
 //
 // A default stands here or, where a package below uses it too, as a constant there
@@ -372,7 +372,7 @@ func toolFormat(s string) (string, error) {
 	return s, fmt.Errorf("%q is no wire format; there are %s", s, strings.Join(wire.Names(), ", "))
 }
 
-// quantization is what weights are quantised to when they are loaded.
+// quantization is the type that weights are quantised to when they are loaded.
 func quantization(s string) (string, error) { return strings.ToLower(s), quantize.Check(s) }
 
 func lexicon(s string) (string, error) {
@@ -383,7 +383,7 @@ func lexicon(s string) (string, error) {
 	return s, err
 }
 
-// speakers checks one of the files that tell who speaks.
+// speakers checks one of the files of diarization.
 func speakers(of func(*engine.Diarizer) *string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		var d engine.Diarizer

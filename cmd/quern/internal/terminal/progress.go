@@ -10,7 +10,7 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// A Line is the last line of a terminal while something takes its time. It is
+// A Line is the last line of a terminal during longer work. It is
 // never wider than the terminal, with room for the "^C" that terminals echo, so that it
 // can be taken away again. The zero value draws nothing.
 type Line struct {
@@ -38,7 +38,7 @@ func (s *Line) Set(done float64, what string) {
 	if s.shown > 0 && time.Since(s.drawn) < drawEvery {
 		return
 	}
-	// Spaces take away what was longer: not every terminal of Windows reads escape
+	// Spaces overwrite a longer line: not every terminal of Windows reads escape
 	// sequences. A terminal that is gone shows nothing.
 	width := s.width()
 	if width <= 0 {
@@ -72,7 +72,7 @@ func statusText(done float64, what string, width int) string {
 	return strings.TrimRight(runewidth.Truncate(text+Plain(what), width, "…"), " ")
 }
 
-// Clear takes the line away.
+// Clear removes the line.
 func (s *Line) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Line) wipe() {
 	}
 }
 
-// Write writes what stays, above the line.
+// Write writes lasting text above the line.
 func (s *Line) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,12 +114,12 @@ type task struct {
 const showAfter = 300 * time.Millisecond
 
 // NewProgress starts without work; what is done to models, as "loading". Wait must be called
-// when no more is expected; it clears what is left.
+// when no more is expected; it clears the lines that are left.
 func NewProgress(line *Line, what string) *Progress {
 	return &Progress{what: what, line: line, tasks: map[string]*task{}}
 }
 
-// Update says that the work on model has come to done, 0 to 1. Work that failed
+// Update sets the progress of the work on model to done, 0 to 1. Work that failed
 // stops calling it; Wait takes its line away.
 func (p *Progress) Update(model string, done float64) {
 	p.mu.Lock()

@@ -1,4 +1,4 @@
-// Package terminal is what quern does on a terminal: its width, lines broken between words,
+// Package terminal has the output on terminals: its width, lines broken between words,
 // text that cannot drive it, and a line that shows how far work is.
 package terminal
 
