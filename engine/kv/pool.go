@@ -134,8 +134,8 @@ func (p *Pool) Adopt(table, found []int32, at int) []int32 {
 
 // Keep makes the blocks of a table findable that were filled since the first from of
 // the sequence's tokens were computed. Where another sequence has cached the same tokens,
-// the table changes to its block. Blocks are not found under another root. The first call allocates the index of
-// all blocks.
+// the table changes to its block. Blocks are not found under another root. The first call allocates
+// the index of all blocks.
 func (p *Pool) Keep(root uint32, table, tokens []int32, from, computed int) {
 	if p.index.id == nil {
 		p.index = newIndex(len(p.refs), p.size)

@@ -64,8 +64,9 @@ var Program = sync.OnceValues(func() (string, error) {
 })
 
 // Roots are the keys before the first blocks of the model's cache on a disk, without an adapter and
-// with each, made of all that these depend on beside their tokens: the hash of its weights, the metadata, the context
-// that ropes may be stretched to, the shape of the cache, the program and what numerics names.
+// with each, made of all that these depend on beside their tokens: the hash of its weights, the
+// metadata, the context that ropes may be stretched to, the shape of the cache, the program and
+// what numerics names.
 func (m *File) Roots(ctx context.Context, weights []byte, program, numerics string, spec *graph.CacheSpec) ([]disk.Key, error) {
 	shape := fmt.Sprintf("%d %v %d %v", spec.BlockSize, spec.Type, spec.State, spec.Layers)
 	for _, n := range spec.Near {

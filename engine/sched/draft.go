@@ -209,8 +209,8 @@ func (s *Scheduler) offer(q *sequence, i, left int) {
 	}
 }
 
-// acquirePlace acquires for q a place with Drafters, of which there are as many as sequences run. It reports
-// whether q has one.
+// acquirePlace acquires for q a place with Drafters, of which there are as many as sequences run.
+// It reports whether q has one.
 func (s *Scheduler) acquirePlace(q *sequence) bool {
 	d := &s.drafts
 	if last := len(d.places) - 1; q.place == noPlace && last >= 0 {

@@ -2,7 +2,8 @@ package sched
 
 // States of sequences, of models that carry them beside keys and values. The Cache has a
 // slot for each sequence that runs, and after these slots of snapshots: the states at the end of
-// a cached block. A prompt is found in the prefix cache as far as the last of its blocks that has a snapshot.
+// a cached block. A prompt is found in the prefix cache as far as the last of its blocks that has a
+// snapshot.
 type states struct {
 	free  []int32    // unused slots
 	snaps []snapshot // slots.Slots and on

@@ -214,7 +214,8 @@ func (s *Store) follow(ctx context.Context, model string) (*pull, error) {
 	return p, nil
 }
 
-// forget removes a pull from running, so that the next request for the model begins another. Store.mu is held.
+// forget removes a pull from running, so that the next request for the model begins another.
+// Store.mu is held.
 func (s *Store) forget(p *pull) {
 	if s.running[p.ref.String()] == p {
 		delete(s.running, p.ref.String())

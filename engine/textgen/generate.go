@@ -16,7 +16,8 @@ import (
 )
 
 // Generate answers r, whose prompt it clears once that is encoded, so that the text is not kept in
-// memory while the caller waits. adapter is one of the model's, from 1; 0 is none. The sequence is to be used once.
+// memory while the caller waits. adapter is one of the model's, from 1; 0 is none. The sequence is
+// to be used once.
 func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter int) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
 		mask, _, err := m.constrain(ctx, r.Constraint)

@@ -29,8 +29,9 @@ const (
 	divider  = "\n\n--- snippet ---\n\n" // of files, where there is no token for that
 )
 
-// Infill makes the prompt that has the model fill in the text between two others: BOS, prefix token, prefix, suffix token, suffix, middle token; of a repository its
-// files come before that. No text becomes a control token.
+// Infill makes the prompt that has the model fill in the text between two others: BOS, prefix
+// token, prefix, suffix token, suffix, middle token; of a repository its files come before that. No
+// text becomes a control token.
 //
 // Bavarian et al., "Efficient Training of Language Models to Fill in the Middle", 2022, §3;
 // Hui et al., "Qwen2.5-Coder Technical Report", 2024, §3.2.

@@ -67,9 +67,9 @@ func (f *Format) Thinking(prompt string) (open, over bool) {
 }
 
 // EndThinking is what a reply writes to end thinking; "" where the format does not distinguish
-// thinking from content. In a format of messages that is the end of one, and the beginning of the next: up to
-// its header if header says so, else with the header of an answer. ends reports whether a
-// text ends the reply.
+// thinking from content. In a format of messages that is the end of one, and the beginning of the
+// next: up to its header if header says so, else with the header of an answer. ends reports whether
+// a text ends the reply.
 func (f *Format) EndThinking(header bool, ends func(text string) bool) string {
 	c := f.Channel
 	if c == nil {

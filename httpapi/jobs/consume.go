@@ -8,9 +8,9 @@ import (
 
 // consume opens the consumer of the queue, by which workers get lines. Embedded, it is made anew
 // where it and the queue do not fit together, as after a power failure: neither is synced, so one
-// may be older than the other. A consumer that is newer counts lines as done that are in the queue again, or that
-// will be added under their numbers, and would never deliver them. A new one delivers all;
-// those that have a result are acknowledged.
+// may be older than the other. A consumer that is newer counts lines as done that are in the queue
+// again, or that will be added under their numbers, and would never deliver them. A new one
+// delivers all; those that have a result are acknowledged.
 func (s *store) consume(ctx context.Context) (err error) {
 	config := jetstream.ConsumerConfig{
 		Durable: queueConsumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.ackWait,

@@ -12,8 +12,8 @@ import (
 
 // A passing stream holds data that can be made again: leases, and lines that wait. Both are
 // empty at times, and of a stream that is empty the nodes of a cluster that lost power may have forgotten
-// how far it was, each waiting for the leader's state and none able to be elected (seen of nats-server 2.15).
-// So one that has no leader for long, while the others have, is made anew.
+// how far it was, each waiting for the leader's state and none able to be elected (seen of
+// nats-server 2.15). So one that has no leader for long, while the others have, is made anew.
 type passing struct {
 	name string
 	make func(context.Context) error // opens it the first time; handles stay valid after renew, since they go by names

@@ -143,7 +143,8 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 		}
 	}
 	// The leases of a process end with it where the store does too. Nodes of a cluster keep them in files, as
-	// all else: of streams in memory they elect no leader after a loss of power until every one of them is back.
+	// all else: of streams in memory they elect no leader after a loss of power until every one of
+	// them is back.
 	persist, leaseStorage := jetstream.DefaultPersistMode, jetstream.FileStorage
 	if s.server != nil {
 		persist, leaseStorage = jetstream.AsyncPersistMode, jetstream.MemoryStorage

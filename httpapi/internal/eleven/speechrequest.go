@@ -77,7 +77,8 @@ func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, er
 	return r, nil
 }
 
-// misplaced are members of OpenAI's speech, and of the address, that clients may put into the body by mistake.
+// misplaced are members of OpenAI's speech, and of the address, that clients may put into the body
+// by mistake.
 var misplaced = []struct{ name, instead string }{
 	{"output_format", "it belongs in the address, ?output_format=NAME"},
 	{"response_format", "ask for a format in the address, ?output_format=NAME"},

@@ -167,7 +167,8 @@ const (
 	patience = 5 * time.Minute        // with a server that cannot be reached
 )
 
-// Follow calls tell with how far a batch is until it is over. It retries while the server is away, for patience.
+// Follow calls tell with how far a batch is until it is over. It retries while the server is away,
+// for patience.
 func (c *Client) Follow(ctx context.Context, id string, tell func(batch.Batch)) (batch.Batch, error) {
 	away, pause := time.Time{}, soon
 	for {

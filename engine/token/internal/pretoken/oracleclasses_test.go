@@ -18,8 +18,8 @@ func isKanaHan(r rune) bool {
 	return 0x4E00 <= r && r <= 0x9FA5 || 0x3040 <= r && r <= 0x30FF
 }
 
-// isEastScript is what Trinity's tokenizer keeps in pieces of its own: Han, kana, Thai from its first vowel before
-// consonants on, Lao, Khmer, Burmese and Hangul.
+// isEastScript is what Trinity's tokenizer keeps in pieces of its own: Han, kana, Thai from its
+// first vowel before consonants on, Lao, Khmer, Burmese and Hangul.
 func isEastScript(r rune) bool {
 	for _, in := range [][2]rune{
 		{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0xF900, 0xFAFF}, {0x3040, 0x30FF}, {0xFF65, 0xFF9F}, {0x2F00, 0x2FDF}, {0x0E40, 0x0E7F},
