@@ -25,7 +25,7 @@ type config struct {
 	encoder, decoder stack
 }
 
-// Limits far above any published model, far below what would wrap a product.
+// Limits far above any published model, far below overflow of a product.
 const (
 	maxWidth  = 1 << 16
 	maxLayers = 256

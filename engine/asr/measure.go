@@ -9,13 +9,13 @@ import (
 	"quern/engine/token"
 )
 
-// MeasureOptions say what Measure does.
+// MeasureOptions are the parameters of Measure.
 type MeasureOptions struct {
 	Tokens  int // decoded after one another; at most the decoder's places less the prompt
 	Windows int // decoded together; 0 means 1
 }
 
-// A Timing is what one window of audio costs.
+// A Timing is the time of one window of audio.
 type Timing struct {
 	Seconds  float64       // of audio in a window
 	Features time.Duration // its spectrogram

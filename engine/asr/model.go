@@ -82,7 +82,7 @@ func (r *runner) run(ctx context.Context, in *graph.Batch, kv graph.Cache, f fun
 }
 
 // Open loads a Whisper model: a directory of Hugging Face's or a ggml file of
-// whisper.cpp's. It gives up when ctx ends. The backend stays the caller's and must
+// whisper.cpp's. It stops when ctx ends. The backend stays the caller's and must
 // outlive the Model.
 func Open(ctx context.Context, path string, backend graph.Backend, o OpenOptions) (*Model, error) {
 	set, err := formats.Open(path)
@@ -121,7 +121,7 @@ func New(ctx context.Context, set *weights.Set, backend graph.Backend, o OpenOpt
 	return m, nil
 }
 
-// describe makes a Model of what the texts of a set say, still without its
+// describe makes a Model of the metadata of a set, still without its
 // network.
 func describe(set *weights.Set) (m *Model, err error) {
 	m = &Model{set: set}

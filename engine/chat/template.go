@@ -92,7 +92,7 @@ type Kwarg struct {
 }
 
 // A KwargError is a template variable of a request that cannot be used. It wraps
-// ErrRequest and what is wrong.
+// ErrRequest and the cause.
 type KwargError struct {
 	Name string
 	Err  error
@@ -102,7 +102,7 @@ func (e *KwargError) Error() string {
 	return fmt.Sprintf("%v: template variable %.60q: %v", ErrRequest, e.Name, e.Err)
 }
 
-// Unwrap returns what the error is of.
+// Unwrap returns the cause.
 func (e *KwargError) Unwrap() []error { return []error{ErrRequest, e.Err} }
 
 // A Request is a conversation to render.
@@ -174,7 +174,7 @@ func (t *Template) variables(ctx context.Context, req *Request) (*jinja.Dict, er
 			vars.Set(s.name, jinja.Text(s.text))
 		}
 	}
-	if !t.wants.omitNone { // what Hugging Face does
+	if !t.wants.omitNone { // as Hugging Face does
 		vars.Set("documents", jinja.None)
 		vars.Set("tools", jinja.None)
 	}

@@ -36,7 +36,7 @@ func (s *Scheduler) abortable(ctx context.Context) (context.Context, bool) {
 
 // aborted ends the context of abortable, with the step's error. It reports whether the step was aborted
 // before anything was drawn.
-func (s *Scheduler) aborted(lent context.Context, err error) bool {
+func (s *Scheduler) aborted(step context.Context, err error) bool {
 	s.box.Lock()
 	defer s.box.Unlock()
 	if s.box.abort == nil {
@@ -44,7 +44,7 @@ func (s *Scheduler) aborted(lent context.Context, err error) bool {
 	}
 	s.box.abort(nil)
 	s.box.abort = nil
-	return err != nil && context.Cause(lent) == errAborted && !slices.Contains(s.draws.done, true)
+	return err != nil && context.Cause(step) == errAborted && !slices.Contains(s.draws.done, true)
 }
 
 // undo restores the sequences of a step that was aborted.

@@ -202,13 +202,13 @@ func (s *Scheduler) step(ctx context.Context) {
 			p.q.started = s.now
 		}
 	}
-	lent, ok := s.abortable(ctx)
+	step, ok := s.abortable(ctx)
 	if !ok {
 		s.undo()
 		return
 	}
-	err := s.run(lent)
-	if s.aborted(lent, err) {
+	err := s.run(step)
+	if s.aborted(step, err) {
 		s.undo()
 		return
 	}

@@ -19,7 +19,7 @@ type merger struct {
 	start []int32 // of pieces, in the word
 	next  []int32 // the piece to the right; the number of pieces at the end
 	prev  []int32 // the piece to the left, or -1
-	into  []ID    // what a piece and the next one make
+	into  []ID    // the token of a piece and the next one
 
 	// tree[0] holds the ranks of pieces with their next ones, tree[k+1] the
 	// least of 16 neighbours in tree[k]; the last has one group. Unused places
@@ -52,7 +52,7 @@ const (
 	recentBits = 13
 )
 
-// A joining is what two neighbours become, and how soon; never if they stay
+// A joining is the token of two neighbours, and its rank; never if they stay
 // apart.
 type joining struct {
 	rank uint32

@@ -25,7 +25,7 @@ var (
 	ErrUnsupported = pretoken.ErrUnsupported
 )
 
-// A Kind says what a token is for. The numbers are GGUF's.
+// A Kind is the kind of a token. The numbers are GGUF's.
 type Kind uint8
 
 // The kinds. A token of the zero Kind is treated as Normal.

@@ -15,7 +15,7 @@ func (r *Reader) start(prompt string) {
 			r.in = append(r.in, r.vocab.encode(prompt[i+len(f.Channel.Start):])...)
 			for len(r.in) > 0 && r.step() {
 			}
-			// What the prompt says is no part of the reply.
+			// Text of the prompt is no part of the reply.
 			r.events, r.text, r.blank = r.events[:0], r.text[:0], r.blank[:0]
 		}
 		return
@@ -35,7 +35,7 @@ func (r *Reader) start(prompt string) {
 	}
 }
 
-// open reports whether a prompt leaves thinking open, and what follows the last
+// open reports whether a prompt leaves thinking open, and returns the text after the last
 // marker of thinking; all of the prompt where there is none.
 func (f *Format) open(prompt string) (bool, string) {
 	at, open, rest := -1, false, prompt
@@ -125,7 +125,7 @@ func (r *Reader) maybeHeader(text []byte) bool {
 	return false
 }
 
-// route goes where a header points.
+// route enters the region that a header names.
 func (r *Reader) route(header string) {
 	c := r.Format.Channel
 	word := func(after string) string {
@@ -183,7 +183,7 @@ func (r *Reader) argsMessage(to string) {
 	r.region = inCall
 }
 
-// endMessage goes to what follows a message.
+// endMessage enters the region after a message.
 func (r *Reader) endMessage() {
 	r.turn(inAfter)
 	r.hidden = false

@@ -89,7 +89,7 @@ func prefixed(buf []byte, lit string, last bool) (int, match) {
 	return 0, matchNo
 }
 
-// A marker is a literal and what it stands for.
+// A marker is a literal and its meaning.
 type marker struct {
 	text string
 	kind markerKind

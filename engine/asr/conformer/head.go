@@ -41,7 +41,7 @@ type head struct {
 	languages   []string
 }
 
-// readHead opens the graphs of a model and reads what is beside them.
+// readHead opens the graphs of a model and reads the files beside them.
 func readHead(path string) (_ *head, err error) {
 	f, err := find(path)
 	if err != nil {
@@ -83,7 +83,7 @@ func readHead(path string) (_ *head, err error) {
 	return h, nil
 }
 
-// list names the graphs there are and what they were taken for.
+// list names the graphs and their roles.
 func (f *found) list() string {
 	var names []string
 	for r, at := range f.graphs {
@@ -125,7 +125,7 @@ func number(m *fonnx.Model, key string) int {
 	return n
 }
 
-// sound finds out what features the encoder takes.
+// sound detects the features that the encoder takes.
 func (h *head) sound() (err error) {
 	m := h.first()
 	in := asked(m.Graph)[0]

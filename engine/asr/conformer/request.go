@@ -21,7 +21,7 @@ func refusef(name, format string, args ...any) error {
 	return &asr.OptionError{Name: name, Message: fmt.Sprintf(format, args...)}
 }
 
-// resolved returns options with defaults in place, or what the model cannot do of them.
+// resolved returns options with defaults in place, or an error of those that the model lacks.
 // What only Whisper needs (guards against made-up text, a text before) is refused where
 // it asks for something, and not where it leaves something out.
 func (m *Model) resolved(o asr.Options) (*request, error) {

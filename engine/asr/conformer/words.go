@@ -39,7 +39,7 @@ func (m *Model) segments(w *window, r *request) (list []asr.Segment) {
 	return list
 }
 
-// closers may stand behind what ends a sentence.
+// closers may follow the end of a sentence.
 const closers = "\"'”’»)]}"
 
 // ends reports whether a sentence ends with a word.

@@ -23,7 +23,7 @@ type Listener struct {
 	blocked int     // sample of the next block
 }
 
-// A window is what was found in one.
+// A window is the findings of one.
 type window struct {
 	speakers.Window
 	at     int             // sample
@@ -34,7 +34,7 @@ type window struct {
 	alone  []int           // frames in which a local speaker speaks alone
 }
 
-// A block is what a network of voices has made of a piece of the sound, as long as a window.
+// A block is the states of a network of voices for a piece of the sound, as long as a window.
 type block struct {
 	at, n  int // samples
 	states *onnx.Tensor
@@ -58,7 +58,7 @@ func (l *Listener) Hear(ctx context.Context, x []float32) error {
 	return nil
 }
 
-// heard is how many samples have come.
+// heard is how many samples were read.
 func (l *Listener) heard() int { return l.from + len(l.x) }
 
 // sound is n samples from one on, as far as they have come.

@@ -30,7 +30,7 @@ type segmentation struct {
 	count   int // frames of a window
 }
 
-// number reads a whole number of a file's metadata, or what holds without.
+// number reads a whole number of a file's metadata, or returns the default.
 func number(m *fonnx.Model, key string, standard, least, most int) (int, error) {
 	text, ok := m.Meta[key]
 	if !ok || text == "" {

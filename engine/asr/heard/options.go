@@ -1,4 +1,4 @@
-// Package heard has the words for what recognisers of speech are asked and what they have heard:
+// Package heard has the types of recognisers' input and output:
 // options, segments with their words, guards and languages. It imports no model, so that
 // packages which only pass these on link none.
 package heard
@@ -12,7 +12,7 @@ import (
 	"quern/engine/token"
 )
 
-// ErrOptions marks options that ask for what there is not.
+// ErrOptions marks options that are not supported.
 var ErrOptions = errors.New("bad transcription options")
 
 // An OptionError is an option that a model does not have, by its name in requests. It
@@ -92,7 +92,7 @@ func GuardNamed(name string) (Guard, bool) {
 type Options struct {
 	Language  string // code or English name; "" is found out from the first window
 	Translate bool   // to English
-	Target    string // code or name of the language to translate to; "" is Translate's, or what is spoken
+	Target    string // code or name of the language to translate to; "" is Translate's, or the spoken one
 	// NoPunctuation leaves out punctuation and capitals, where the model can.
 	NoPunctuation bool
 
@@ -140,7 +140,7 @@ type Options struct {
 	Info *Info
 }
 
-// Info is what is known of the audio as a whole.
+// Info describes the audio as a whole.
 type Info struct {
 	Language    string  // code; known before the first segment
 	Probability float64 // of a language that was found out; else 1

@@ -2,7 +2,7 @@ package speakers
 
 import "math"
 
-// Options say what is known of the speakers before.
+// Options are facts about the speakers that are known before.
 type Options struct {
 	Bounds
 	// Threshold is how far apart clusters are that are joined, as a multiple of the published

@@ -48,7 +48,7 @@ type Result struct {
 
 // Label gives segments and words their speakers, and cuts segments where the speaker
 // changes from one word to the next. Words outside of all turns have the speaker of the
-// closest one. Segments are numbered anew.
+// closest one. Segments are renumbered.
 func (r *Result) Label(segments []heard.Segment) []heard.Segment {
 	var out []heard.Segment
 	for _, s := range segments {

@@ -65,7 +65,7 @@ func OpenSilero(path string) (*Silero, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer set.Close() // what is needed is copied
+	defer set.Close() // the weights are copied
 	return NewSilero(set)
 }
 
