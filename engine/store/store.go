@@ -236,7 +236,7 @@ func (s *Store) leave(p *pull) {
 func (s *Store) run(ctx context.Context, p *pull) (err error) {
 	begin := time.Now()
 	defer func() {
-		switch told := Told(p.ref, err); {
+		switch public := clientError(p.ref, err); {
 		case err == nil:
 		case errors.Is(context.Cause(ctx), errStopped):
 			now, _ := s.look(p)
@@ -246,7 +246,7 @@ func (s *Store) run(ctx context.Context, p *pull) (err error) {
 			err = engine.ErrShuttingDown()
 		default:
 			s.o.Log.WarnContext(ctx, "model not pulled", "model", p.ref.String(), "err", err)
-			err = told
+			err = public
 		}
 	}()
 	defer rescue.Panic(&err)
@@ -373,7 +373,7 @@ func (s *Store) Stop(ctx context.Context, model string, discard bool) error {
 		return nil // nothing had arrived
 	}
 	if err != nil {
-		return Told(r, err)
+		return clientError(r, err)
 	}
 	s.o.Log.InfoContext(ctx, "unfinished pulls thrown away", "repository", r.Repo(), "bytes", n)
 	return nil
@@ -405,7 +405,7 @@ func (s *Store) Remove(ctx context.Context, id string) (bytes int64, err error) 
 		return err
 	})
 	if err != nil {
-		return 0, notOurs(id, Told(m.Ref, err))
+		return 0, notOurs(id, clientError(m.Ref, err))
 	}
 	s.o.Log.InfoContext(ctx, "model removed", "model", id, "bytes", bytes)
 	return bytes, nil

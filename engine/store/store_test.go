@@ -107,7 +107,7 @@ func (b *bench) want(err error, code engine.Code) *engine.Error {
 		return &engine.Error{}
 	}
 	if strings.Contains(known.Message, b.m.dir) || known.Message == "" {
-		b.t.Errorf("clients are told %q", known.Message)
+		b.t.Errorf("clients get %q", known.Message)
 	}
 	return known
 }
@@ -135,7 +135,7 @@ func (b *bench) gate(n int) (entered chan string, open func()) {
 	return entered, sync.OnceFunc(func() { close(opened) })
 }
 
-// TestPull: what is pulled is told with what there is to choose, never goes back, and ends
+// TestPull: the progress names the plan and its alternatives, never goes back, and ends
 // with what the model is called. Again, nothing is fetched.
 func TestPull(t *testing.T) {
 	b := newBench(t)
@@ -218,14 +218,14 @@ func TestPullTogether(t *testing.T) {
 	for range 3 {
 		started := make(chan struct{})
 		all.Go(func() {
-			told := sync.OnceFunc(func() { close(started) })
+			once := sync.OnceFunc(func() { close(started) })
 			last := engine.Pull{}
 			for p, err := range b.Pull(t.Context(), "hub:o/n") {
 				if err != nil {
 					t.Error(err)
 				}
 				last = p
-				told()
+				once()
 			}
 			if last.State != engine.PullDone {
 				t.Errorf("%+v", last)

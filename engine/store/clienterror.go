@@ -21,9 +21,9 @@ var codes = []struct {
 	{hub.ErrOffline, engine.CodeHubUnavailable},
 }
 
-// Told is the error that clients get of a failed pull of r: what the hub denies or does not
+// clientError is the error that clients get of a failed pull of r: what the hub denies or does not
 // have, what to change here, and no details of this machine's disks and networks.
-func Told(r hub.Ref, err error) error {
+func clientError(r hub.Ref, err error) error {
 	var known *engine.Error
 	var space *hub.SpaceError
 	switch {
