@@ -21,7 +21,7 @@ import (
 	"quern/httpapi"
 )
 
-// TestRealtimeDoor: who may open a session.
+// TestRealtimeDoor: which clients may open a session.
 func TestRealtimeDoor(t *testing.T) {
 	keyed := newServer(t, httpapi.Options{Keys: []httpapi.Key{fakeKey}, Realtime: httpapi.Realtime{Sessions: 3}})
 	open := newServer(t, httpapi.Options{})

@@ -323,7 +323,7 @@ func TestRealtimeManual(t *testing.T) {
 	}
 }
 
-// TestRealtimeInterrupt: who speaks while a reply is made ends it, and the model hears no
+// TestRealtimeInterrupt: speech while a reply is made ends it, and the model hears no
 // more of it than the client played.
 func TestRealtimeInterrupt(t *testing.T) {
 	e := &fake{}

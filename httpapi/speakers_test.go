@@ -73,7 +73,7 @@ type part struct {
 	Segments                             []part
 }
 
-// Who says what is told in the shapes of OpenAI, whisperX and ElevenLabs.
+// Speakers are in the answers of OpenAI's, whisperX's and ElevenLabs' form.
 func TestSpeakers(t *testing.T) {
 	s := listeners(t)
 	talk, err := os.ReadFile(fixtures.Path(t, "diarise", "signals", "talk.wav"))

@@ -14,7 +14,7 @@ const none int32 = -1
 // only says where to look: a hit must have the same tokens and continue the
 // very block found before it, so a collision cannot leak another prompt's
 // keys. A root stands for all that blocks depend on beside their tokens, such as an adapter: nothing
-// kept under one is found under another. Predecessors are told apart by serial numbers, which unlike block
+// kept under one is found under another. Predecessors are identified by serial numbers, which unlike block
 // numbers are never used twice.
 type index struct {
 	size   int

@@ -375,7 +375,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestLostWhileWaiting: a model that is lost goes when its requests have failed,
+// TestLostWhileWaiting: a discarded model is unloaded when its requests have failed,
 // and the load that waits for its memory gets it.
 func TestLostWhileWaiting(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testKeeper) {
@@ -397,7 +397,7 @@ func TestLostWhileWaiting(t *testing.T) {
 		a3 := h.ask("a", "a3")
 		a3.want("served")
 		h.Discard(h.find("a"))
-		// Close takes a lost model that is in use; its end has nothing left to free.
+		// Close closes a discarded model that is in use; the end of its requests frees nothing.
 		h.Close()
 		a3.end()
 	})

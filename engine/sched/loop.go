@@ -217,7 +217,7 @@ func (s *Scheduler) step(ctx context.Context) {
 			return // shutdown does the rest
 		}
 		for _, p := range s.steps {
-			if p.q.state != ended { // a line for each request, since each has lost its reply
+			if p.q.state != ended { // a line for each request that fails
 				s.log.ErrorContext(p.q.ctx, "step failed", "err", err, "rows", len(s.batch.Tokens), "sequences", len(s.steps))
 				s.fail(p.q.job, err)
 			}

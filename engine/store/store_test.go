@@ -206,7 +206,7 @@ func TestPullResumes(t *testing.T) {
 	}
 }
 
-// TestPullTogether: who asks for what is being pulled follows that pull, which goes on as
+// TestPullTogether: a request for a model that is being pulled follows that pull, which goes on as
 // long as anybody follows it.
 func TestPullTogether(t *testing.T) {
 	b := newBench(t)

@@ -9,7 +9,7 @@ import (
 	"quern/engine/trace"
 )
 
-// printed is a span that prints what it hears.
+// printed is a span that prints its calls.
 type printed struct{ name string }
 
 func (p printed) Child(name string, _ time.Time, facts ...slog.Attr) trace.Span {

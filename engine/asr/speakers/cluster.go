@@ -28,7 +28,7 @@ type Clustering struct {
 // apart, which is VBx where p is not nil. Of windows farther apart than a second a speaker
 // has fewer; the share of all that a speaker has at least is a hundredth, so that one of
 // eleven is not taken for another. Noise and telephones bring all voices nearer to each
-// other, but not to themselves: speakers are told apart from half the threshold on where more than
+// other, but not to themselves: speakers are kept apart from half the threshold on where more than
 // four times the width of each lies between them. A width is known of those who are heard in
 // two places that share no sound; windows over one turn are alike whatever the network. So
 // those of one person would be taken for two only where two of them are clusters within a

@@ -309,7 +309,7 @@ func (o *objectMaker) makeTail(conditions int) (*grammar.Node, error) {
 			also = append(also, x.l)
 		}
 	}
-	// Names are told apart by which of the patterns they match; classes with the same
+	// Names are classified by the patterns they match; classes with the same
 	// values are one.
 	classes := map[string]*node{}
 	values := map[string]literals{}

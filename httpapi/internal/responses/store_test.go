@@ -110,7 +110,7 @@ func TestLimitsHold(t *testing.T) {
 	if err := s.check(); err != nil {
 		t.Error(err)
 	}
-	// How many are refused depends on who comes when.
+	// How many are refused depends on the order of the goroutines.
 	if held.Load() == 0 || dropped.Load() == 0 || len(s.byID) == 0 {
 		t.Errorf("%d kept, %d dropped, %d refused, %d at the end", held.Load(), dropped.Load(), refused.Load(), len(s.byID))
 	}
