@@ -1,11 +1,11 @@
-// Package engine is what callers say to an engine and hear from it: requests,
-// events, descriptions of models, options and errors. Package local below it is
-// the engine that does the work.
+// Package engine is the interface between callers and an engine: requests,
+// events, descriptions of models, options and errors. Package local below it
+// implements the engine.
 //
-// Callers speak of texts, vectors and events; tokens, batches and devices stay
+// Callers use texts, vectors and events; tokens, batches and devices stay
 // inside. Every call that works for a request takes its context: when that ends
-// the work stops before the next step and its memory is free again. Failures a
-// client can be told about are *Error.
+// the work stops before the next step and its memory is free again. Failures
+// that may be shown to clients are *Error.
 package engine
 
 import (
@@ -16,24 +16,24 @@ import (
 	"quern/engine/token"
 )
 
-// A Lease is a model kept in memory for one request: what is known of it, and what
-// it can be asked. What a model of its kind cannot do is refused with
+// A Lease is a model kept in memory for one request: its description, and the
+// actions on it. An action that a model of its kind cannot do is refused with
 // CodeModelNotSupported. Actions end with their context; errors are *Error or the
 // context's, and an error is the last thing a sequence yields. Leaving a sequence
 // cancels its work.
 //
-// A request holds one Lease at a time: who waits for a second model while holding
-// a first may wait for ever.
+// A request holds one Lease at a time: two requests, each waiting for the model that
+// the other holds, would deadlock.
 type Lease interface {
 	// Info describes the model as it was when it was leased.
 	Info() ModelInfo
 	// Defaults are the model's own sampling values.
 	Defaults() Sampling
-	// CheckVoice reports whether a model that speaks has a voice, and that voice the
+	// CheckVoice returns an error if a model that speaks lacks a voice, or the voice the
 	// sounds of a language, by one of its tags; "" is the voice's own.
 	CheckVoice(voice, language string) error
-	// CheckConstraint reports whether the model can keep to a constraint, as Generate
-	// does before all else. The notes name what of a schema is read as a comment.
+	// CheckConstraint returns an error if the model cannot keep to a constraint, as Generate
+	// does before all else. The notes name keywords of a schema that are read as comments.
 	CheckConstraint(ctx context.Context, c *Constraint) (notes []string, err error)
 
 	// Generate answers a prompt, which it forgets once that is encoded: the sequence is
@@ -55,7 +55,7 @@ type Lease interface {
 	// and when the lease is over; a piece lasts until the next. The text breaks off
 	// when ctx ends.
 	Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte], error)
-	// Transcribe writes down what is said in the source, segment by segment.
+	// Transcribe transcribes the speech of the source, segment by segment.
 	Transcribe(ctx context.Context, r TranscribeRequest) iter.Seq2[Segment, error]
 	// Speak renders a text, the first utterance first.
 	Speak(ctx context.Context, r SpeakRequest) iter.Seq2[Speech, error]
@@ -69,11 +69,11 @@ type Lease interface {
 
 type background struct{}
 
-// InBackground marks what is asked under ctx as work that others come before: text models
-// run it only in what they leave, and it takes no place in a queue.
+// InBackground marks requests under ctx as background work: text models run it only in
+// slots, blocks and rows that other requests leave, and it takes no place in a queue.
 func InBackground(ctx context.Context) context.Context {
 	return context.WithValue(ctx, background{}, true)
 }
 
-// IsBackground reports whether others come before what is asked under ctx.
+// IsBackground reports whether requests under ctx are background work.
 func IsBackground(ctx context.Context) bool { return ctx.Value(background{}) != nil }

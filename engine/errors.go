@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Code says what kind of failure an Error is. The spelling is the one API
+// A Code is the kind of a failure. The spelling is the one API
 // clients see.
 type Code string
 
@@ -26,18 +26,18 @@ const (
 	CodeModelLoading      Code = "model_loading" // it is being fetched and will take a while
 	CodeVoiceNotFound     Code = "voice_not_found"
 	CodeOutOfMemory       Code = "out_of_memory"
-	CodeOutOfDisk         Code = "out_of_disk"          // of temporary files, which go by themselves
+	CodeOutOfDisk         Code = "out_of_disk"          // of temporary files, which are removed when their requests end
 	CodeStoreFull         Code = "insufficient_storage" // where models are kept; something has to be removed
 	CodeModelInUse        Code = "model_in_use"         // it cannot be unloaded or removed now
-	CodeModelNotAllowed   Code = "model_not_allowed"    // the hub keeps it from us, or it is not ours to remove
-	CodePullStopped       Code = "pull_stopped"         // somebody else has ended the pull that was followed
+	CodeModelNotAllowed   Code = "model_not_allowed"    // the hub denies access to it, or it may not be removed
+	CodePullStopped       Code = "pull_stopped"         // another client has ended the pull that was followed
 	CodeHubUnavailable    Code = "hub_unavailable"
 	CodeShuttingDown      Code = "shutting_down"
 	CodeLoadTimeout       Code = "load_timeout"
 	CodeEngineFailure     Code = "engine_failure"
 )
 
-// An Error is a failure a client can be told about. Message says what to
+// An Error is a failure that may be shown to clients. Message says what to
 // change and never holds paths of this machine.
 type Error struct {
 	Code       Code
@@ -63,7 +63,7 @@ func (e *Error) After(d time.Duration) *Error {
 	return e
 }
 
-// Because says what caused e, for the log.
+// Because sets the cause of e, for the log.
 func (e *Error) Because(err error) *Error {
 	e.Err = err
 	return e
@@ -72,8 +72,8 @@ func (e *Error) Because(err error) *Error {
 // MiB spells a number of bytes, rounded up, for messages.
 func MiB(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
 
-// Stopped is what clients hear of work that failed with err: the context's error when ctx
-// has ended, for then no part of the server failed.
+// Stopped is the error that clients get for work that failed with err: the context's error when
+// ctx has ended, since then no part of the server failed.
 func Stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -81,7 +81,7 @@ func Stopped(ctx context.Context, err error) error {
 	return Errorf(CodeEngineFailure, "", "the model stopped unexpectedly").Because(err)
 }
 
-// ErrShuttingDown is for requests that come, or are under way, when the engine closes.
+// ErrShuttingDown is for requests that arrive, or are under way, when the engine closes.
 func ErrShuttingDown() *Error {
 	return Errorf(CodeShuttingDown, "", "the server is shutting down").After(5 * time.Second)
 }

@@ -7,7 +7,7 @@ import (
 	"quern/engine"
 )
 
-// A client is told the message; the cause is for the log.
+// The client gets the message; the cause is for the log.
 func ExampleError() {
 	err := error(&engine.Error{Code: engine.CodeEngineFailure, Message: "the model cannot be read", Err: errors.New("/models/a.gguf: input/output error")})
 	var e *engine.Error
@@ -18,7 +18,7 @@ func ExampleError() {
 	// engine_failure - the model cannot be read - /models/a.gguf: input/output error
 }
 
-// What a model is not told it takes from the common options, then from the defaults.
+// Options that a model does not set are taken from the common options, then from the defaults.
 func ExampleModelOptions_Or() {
 	o := engine.ModelOptions{Slots: 4}.Or(engine.ModelOptions{Slots: 8, Queue: 10}).Defaulted()
 	fmt.Println(o.Slots, o.Queue, o.Batch, o.CacheType)

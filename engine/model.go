@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// A Kind is what a model is good for. Completion models are chat models whose
+// A Kind is the task that a model was made for. Completion models are chat models whose
 // file has no chat template.
 type Kind string
 
@@ -30,7 +30,7 @@ type ModelInfo struct {
 	Created       time.Time
 	ContextLength int       // 0 when not known before loading
 	Status        string    // "unloaded", "loading", "loaded" or "failed"
-	Expires       time.Time // when a loaded model leaves memory unless it is asked for; zero: it stays
+	Expires       time.Time // when a loaded model is unloaded unless a request uses it; zero: never
 	Waiting       int       // requests that wait until it is loaded
 	Users         int       // requests that use it
 	Format        string    // "gguf", "safetensors", "onnx"
@@ -41,11 +41,11 @@ type ModelInfo struct {
 	Fingerprint   string // "fp_…": hash of file, quantisation and build; "" before loading
 }
 
-// Needs says what a model takes of memory.
+// Needs is the memory that a model takes.
 type Needs struct {
-	Bytes int64 // when it is loaded: what it holds; else what it will ask for
+	Bytes int64 // held when it is loaded; else an estimate
 	Limit int64 // of all models
-	Why   error // it does not fit, even alone: what to change; nil when it fits
+	Why   error // why it does not fit, even alone, and what to change; nil when it fits
 }
 
 // Details are what a model's files and options say beyond ModelInfo.
@@ -59,7 +59,7 @@ type Details struct {
 	Sampling   Sampling
 }
 
-// A PullState says what a Pull is about.
+// A PullState is the state of a pull.
 type PullState string
 
 // The states of a pull.
@@ -68,7 +68,7 @@ const (
 	PullWaiting     PullState = "waiting"     // for another program that pulls from the same repository
 	PullDownloading PullState = "downloading" // File is
 	PullVerifying   PullState = "verifying"   // File is compared with its hash
-	PullDone        PullState = "done"        // every file is there; Model says what it is called
+	PullDone        PullState = "done"        // every file is there; Model is its id
 	PullStopped     PullState = "stopped"     // not to its end; a pull of Ref goes on from there
 )
 
@@ -77,12 +77,12 @@ type Pull struct {
 	Ref   string // the model as the hub names it, "OWNER/NAME:Q4_K_M"
 	State PullState
 
-	File               string // that told last
+	File               string // whose progress came last
 	FileDone, FileSize int64  // bytes of it, in this state
 	Done, Size         int64  // bytes of all files, with those that were there before
 
-	Plan  *PullPlan // what is fetched; nil before the hub has said so
-	Model string    // of PullDone: what requests call it; "" when it cannot be served, which the log explains
+	Plan  *PullPlan // nil before the hub has answered
+	Model string    // of PullDone: its id in requests; "" when it cannot be served, see the log
 }
 
 // A PullPlan is what a pull fetches.

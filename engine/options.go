@@ -38,9 +38,9 @@ type Options struct {
 	LoadTimeout time.Duration // how long a request waits for its model; 0 means DefaultLoadTimeout
 	MemoryWait  time.Duration // how long a request waits for memory that models in use hold; 0 means DefaultMemoryWait
 	KeepAlive   time.Duration // idle time after which a model is unloaded; 0 means DefaultKeepAlive, negative never
-	MemoryLimit int64         // bytes resident models may use; 0 means what is free at start
+	MemoryLimit int64         // bytes resident models may use; 0 means the memory that is free at start
 
-	Defaulted ModelOptions // what a ModelOptions field left zero falls back to (Name and Path unused)
+	Defaulted ModelOptions // values of ModelOptions fields that are left zero (Name and Path unused)
 
 	PrefixCache PrefixCache // blocks of prompts that outlive the process
 
@@ -48,7 +48,7 @@ type Options struct {
 
 	Log *slog.Logger // nil discards
 
-	// Progress, when not nil, is told how far a model's load is, 0 to 1.
+	// Progress, when not nil, is called with how far a model's load is, 0 to 1.
 	Progress func(model string, done float64)
 }
 
@@ -59,7 +59,7 @@ type PrefixCache struct {
 	Size int64  // bytes it may take; 0 means DefaultPrefixCache
 }
 
-// What options that are zero stand for. The settings of quern name these too, so that a
+// Defaults of options that are zero. The settings of quern use these too, so that a
 // default stands in one place.
 const (
 	DefaultLoadTimeout = 10 * time.Minute
@@ -85,9 +85,9 @@ type ModelOptions struct {
 	Name string // public id; "" means the file's name without extension
 	Path string // file or directory
 
-	// Fetch, with Path "", brings a model that is not on this machine when it is
-	// first asked for, and returns its path. It is told progress in bytes. A
-	// *Error it returns is told to clients. Name must be set.
+	// Fetch, with Path "", downloads a model that is not on this machine at its
+	// first request, and returns its path. It calls progress with bytes. A
+	// *Error it returns is sent to clients. Name must be set.
 	Fetch func(ctx context.Context, progress func(done, total int64)) (path string, err error)
 
 	ContextLength int        // tokens one request gets; 0 means the model's own, at most DefaultContext unless asked for
@@ -96,44 +96,44 @@ type ModelOptions struct {
 	Batch         int        // rows of one step; 0 means DefaultBatch
 	CacheType     quant.Type // KV cache: F16, BF16, F32 or Q8_0, on the CPU also Q4_0, on GPUs F8_E4M3; 0 means DefaultCacheType
 	CacheBytes    int64      // KV pool; 0 means min(context × slots, a quarter of memory)
-	Speculation   string     // where drafts of what comes next are from: one of Speculations; "" means SpeculationDraft with a Draft, else DefaultSpeculation
+	Speculation   string     // the source of drafts: one of Speculations; "" means SpeculationDraft with a Draft, else DefaultSpeculation
 	Draft         string     // with SpeculationDraft: the name or file of a smaller model with the same vocabulary
 	DraftTokens   int        // most tokens of a draft, up to MostDraftTokens; 0 means DefaultDraftTokens
 	ChatTemplate  string     // overrides the file's
-	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is what the template shows, "none" plain text
-	Quantize      string     // a name of QuantizeTypes: what weights of 16 or 32 bits become when they are loaded
+	ToolFormat    string     // how answers write calls and thinking, a name of the wire formats; "" is that of the template, "none" plain text
+	Quantize      string     // a name of QuantizeTypes, to which weights of 16 or 32 bits are quantised at load
 	Detector      string     // of recognisers: a file of Silero's detector of speech; "" means the built-in one, by energy
-	Diarize       Diarizer   // of recognisers: what tells who speaks
+	Diarize       Diarizer   // of recognisers: the networks of diarization
 	Lexicon       string     // of voices: a file of words and how they are said; "" is none
 	Adapters      []Adapter  // of text models: requests call them NAME:ADAPTER
 	Preload       bool       // load at start
 	KeepAlive     time.Duration
 	Sampling      Sampling // the model's own defaults for requests that do not say
 
-	// Of embeddings: what stands before queries and documents, and whether
-	// vectors may be cut. nil is what the file or the table of models says.
+	// Of embeddings: texts before queries and documents, and whether
+	// vectors may be cut. nil: by the file or the table of models.
 	QueryPrefix, DocumentPrefix *string
 	Matryoshka                  *bool
 }
 
-// A Diarizer is the files of networks that tell who speaks. The zero value is none.
+// A Diarizer is the files of the networks of diarization. The zero value is none.
 type Diarizer struct {
 	Segmentation, Embedding string // ONNX graphs
 	PLDA                    string // a folder; "" clusters without
 }
 
-// What ModelOptions.Speculation may be. Replies are the same with all of them.
+// Values of ModelOptions.Speculation. Replies are the same with all of them.
 const (
 	SpeculationOff    = "off"
-	SpeculationLookup = "lookup" // what followed the same tokens before, in prompt and reply
-	SpeculationDraft  = "draft"  // that, or what ModelOptions.Draft finds likeliest
-	SpeculationMTP    = "mtp"    // that, or what the model's own layer for multi-token prediction does
+	SpeculationLookup = "lookup" // tokens that followed the same ones before, in prompt and reply
+	SpeculationDraft  = "draft"  // those, or the likeliest ones of ModelOptions.Draft
+	SpeculationMTP    = "mtp"    // those, or the likeliest ones of the model's own layer for multi-token prediction
 )
 
 // Speculations are all of them.
 var Speculations = []string{SpeculationOff, SpeculationLookup, SpeculationDraft, SpeculationMTP}
 
-// CheckDraft refuses a model that drafts beside a Speculation that would not ask it. With
+// CheckDraft refuses a draft model with a Speculation that would not use it. With
 // SpeculationOff it may stay, to be switched on again.
 func CheckDraft(speculation, draft string) error {
 	if draft != "" && (speculation == SpeculationLookup || speculation == SpeculationMTP) {
@@ -147,9 +147,9 @@ const MostDraftTokens = 32
 
 // An Adapter is a low-rank adapter (LoRA) of a model, which it is loaded with.
 type Adapter struct {
-	Name  string  // what requests add to the model's name behind a colon
+	Name  string  // added to the model's name in requests, after a colon
 	Path  string  // a GGUF file, or a folder as PEFT writes it
-	Scale float64 // what its effect is multiplied by; 0 means 1
+	Scale float64 // a factor of its change; 0 means 1
 }
 
 // Sampling holds a model's default sampling values; nil means not set.

@@ -16,7 +16,7 @@ type Voice struct {
 	tts.Voice
 	Model   string // its model's id
 	AliasOf string // the voice or mixture this name stands for, or ""
-	Opaque  bool   // an alias that says nothing to people and is not for lists
+	Opaque  bool   // an alias that is a meaningless id, left out of lists
 }
 
 // VoiceName is the id of the voice that needs no model file.
@@ -32,14 +32,14 @@ type SpeakRequest struct {
 	SSML     bool    // Text is SSML; see IsSSML
 	Lexicon  *Lexicon
 
-	// More, where there is one, gives what follows Text while that is spoken; see
+	// More, where there is one, returns text that follows Text while that is spoken; see
 	// tts.Request.
 	More func(context.Context) (More, error)
 
 	KeepAlive *time.Duration // as in GenerateRequest
 }
 
-// More is what follows of a text, and how soon it is to be spoken.
+// More is the next part of a text, and how soon it is to be spoken.
 type (
 	More  = tts.More
 	Haste = tts.Haste
@@ -68,7 +68,7 @@ func Languages() []string { return tts.Languages() }
 // be read in it.
 func LanguageOf(tag string) (string, bool) { return tts.LanguageOf(tag) }
 
-// SpokenName is what a language is called in English, "" if texts cannot be read in it.
+// SpokenName is the English name of a language, "" if texts cannot be read in it.
 func SpokenName(tag string) string { return tts.LanguageName(tag) }
 
 // A Lexicon is how a user wants words to be said.
@@ -98,7 +98,7 @@ type Pronunciation struct {
 	Source     string // where the phonemes of a word come from
 }
 
-// What a transcription gives and takes; package heard explains the fields.
+// Input and output of transcriptions; package heard explains the fields.
 type (
 	// A Source delivers 16 kHz mono samples: Read returns how many, then io.EOF.
 	Source = audio.Source
@@ -106,15 +106,15 @@ type (
 	Segment = heard.Segment
 	// TranscribeOptions say how; a nil Detector is the model's.
 	TranscribeOptions = heard.Options
-	// TranscribeInfo is what is known of the audio as a whole.
+	// TranscribeInfo describes the audio as a whole.
 	TranscribeInfo = heard.Info
 	// A Detector tells speech from other sound.
 	Detector = vad.Detector
-	// A Listener hears one stream of sound for a Detector.
+	// A Listener reads one stream of sound for a Detector.
 	Listener = vad.Listener
 	// SpeechOptions say what counts as speech.
 	SpeechOptions = vad.Options
-	// SpeakerOptions say what is known of those who speak.
+	// SpeakerOptions are the known facts about the speakers.
 	SpeakerOptions = speakers.Options
 	// A KnownVoice is that of a person who is known by name.
 	KnownVoice = speakers.Voice
@@ -124,10 +124,10 @@ type (
 	Guard = heard.Guard
 )
 
-// Sound that is listened to, by recognisers and detectors, is mono.
+// The sound that recognisers and detectors read is mono.
 const (
 	HearingRate = audio.Rate // Hz
-	Hop         = vad.Hop    // samples a Listener hears at a time
+	Hop         = vad.Hop    // samples a Listener reads at a time
 )
 
 // MaxBeams bounds TranscribeOptions.Beams and BestOf.
@@ -150,10 +150,10 @@ const (
 	MostVoice      = 10 * time.Second
 )
 
-// CapabilityDiarize is of recognisers that can tell who speaks.
+// CapabilityDiarize is of recognisers with diarization.
 const CapabilityDiarize = "diarization"
 
-// A Diarization asks who speaks, of a model with CapabilityDiarize.
+// A Diarization asks a model with CapabilityDiarize for the speakers.
 type Diarization struct {
 	SpeakerOptions
 	Speakers Speakers // filled in after the last segment
@@ -165,7 +165,7 @@ type TranscribeRequest struct {
 	TranscribeOptions
 
 	Temperature *float64 // above 0: the first of the ladder, in place of Temperatures
-	AllSound    bool     // also what no detector takes for speech
+	AllSound    bool     // also sound that no detector takes for speech
 	Diarize     *Diarization
 	KeepAlive   *time.Duration
 }

@@ -1,6 +1,6 @@
 package engine
 
-// Stats is a snapshot of what operators and gateways watch.
+// Stats is a snapshot of the counters and gauges that operators and gateways read.
 type Stats struct {
 	Models  []ModelStats // resident
 	Planned []CachePlan  // of models that are not resident: those loaded at start, and Default
@@ -20,7 +20,7 @@ type DiskStats struct {
 	Writes  int64 // blocks written
 	Dropped int64 // blocks not written, since the disk was slow or had failed
 	Evicted int64 // blocks removed for others
-	Damaged int64 // files that were not what they should be; they are removed
+	Damaged int64 // damaged files; they are removed
 	Errors  int64 // of the disk
 }
 
@@ -31,7 +31,7 @@ type ModelStats struct {
 
 	Waiting    int // requests queued, but for those in the background
 	Background int // and those: lines of batches
-	Running    int // sequences in the batch; requests that are worked on where there is none
+	Running    int // sequences in the batch; requests under way where there is none
 	Slots      int // sequences the batch has room for; 0 of models that make no text
 
 	Blocks     int // KV blocks in the pool; 0 where requests share no cache
@@ -46,7 +46,7 @@ type ModelStats struct {
 	PrefixHits      int64 // of them found
 	DiskHits        int64 // tokens read from the prefix cache on disk
 	Preemptions     int64
-	Drafts          int64   // guesses at what comes next
+	Drafts          int64   // of any length
 	DraftTokens     int64   // in them
 	AcceptedTokens  int64   // of them, those that came next
 	AcceptedAt      []int64 // of these, by place in the draft; nil where nothing is drafted
@@ -78,7 +78,7 @@ func (m *ModelStats) Add(x ModelStats) {
 
 // AdapterStats describe one adapter of a resident model.
 type AdapterStats struct {
-	Model   string // what requests call the model with it
+	Model   string // id in requests of the model with it
 	Waiting int    // requests queued
 	Running int    // sequences in the batch
 }
@@ -108,7 +108,7 @@ func (s Stats) Waiting() int {
 	return n
 }
 
-// Running is how many sequences and requests are worked on, of all models.
+// Running is how many sequences and requests are under way, of all models.
 func (s Stats) Running() int {
 	n := 0
 	for _, m := range s.Models {

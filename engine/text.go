@@ -10,7 +10,7 @@ import (
 	"quern/engine/token"
 )
 
-// A Prompt is what a generation starts from: exactly one of Messages, Text and
+// A Prompt is the input of a generation: exactly one of Messages, Text and
 // Tokens is used, in that order of preference.
 type Prompt struct {
 	Messages []chat.Message
@@ -58,7 +58,7 @@ type GenerateRequest struct {
 
 	ToolChoice ToolChoice // for Prompt.Tools
 
-	Prediction string // what the reply is thought to be: it comes faster where it is so
+	Prediction string // the expected reply: tokens that it predicts come faster
 	MaxDraft   int    // most tokens that are drafted at a time; 0 means the model's, and negative none
 
 	// KeepAlive, when not nil, is from now on the idle time after which the
@@ -96,8 +96,8 @@ const (
 	// for, Prompt.
 	PromptDone
 	// Delta: text or log-probabilities of sequence Index. Text is whole
-	// characters; it may be empty when only Logprobs moved. Who reads as fast as
-	// tokens come gets one for each, who lags gets several in one.
+	// characters; it may be empty when there are only Logprobs. A reader as fast as
+	// tokens come gets a Delta for each, a slower one several in one Delta.
 	Delta
 	// ReasoningDelta: thinking of sequence Index, like Delta.
 	ReasoningDelta
@@ -140,7 +140,7 @@ type Event struct {
 	PromptTokens int       // Admitted, PromptDone, Done
 	Truncated    int       // Admitted: messages dropped by Prompt.AutoShorten
 	Constrained  bool      // Admitted: the request's Constraint is in force
-	Notes        []string  // Admitted: what of the tools' schemas calls are not held to
+	Notes        []string  // Admitted: parts of the tools' schemas that are not enforced
 	CachedTokens int       // PromptDone, Done: prompt tokens taken from the prefix cache
 	Prompt       []Logprob // PromptDone: one entry per prompt token, with PromptLogprobs; the first has no log-probability (Top is nil, Logprob 0)
 	OutputTokens int       // deltas, calls, Finish, Done: tokens all sequences have generated so far
@@ -188,13 +188,13 @@ type TokenizeResult struct {
 	Context int                   // the model's context length
 }
 
-// An InfillRequest asks for the prompt that has a model write what belongs between two texts.
+// An InfillRequest asks for the prompt that has a model write the text between two others.
 type InfillRequest struct {
 	Prefix, Suffix string
-	Prompt         string // what follows the prefix, of which the last is kept
-	Files          []File // of the repository, the nearest last; not nil lays the prompt out as one
+	Prompt         string // follows the prefix; its end is kept
+	Files          []File // of the repository, the nearest last; if not nil, the prompt is laid out as that of one
 
-	// Cut keeps what is nearest of texts that are too long, as llama-server does, with room
+	// Cut keeps the parts nearest to the gap of texts that are too long, as llama-server does, with room
 	// for a reply of Reply tokens, 0 where that is not known. Else they are refused.
 	Cut   bool
 	Reply int
@@ -205,7 +205,7 @@ type InfillRequest struct {
 // A File is one that a prompt quotes.
 type File struct{ Name, Text string }
 
-// A Form is what a Constraint demands of a reply.
+// A Form is the kind of a Constraint.
 type Form string
 
 // The forms.
@@ -223,7 +223,7 @@ type Constraint struct {
 	Form    Form
 	Source  string   // of FormSchema, FormGrammar and FormRegex
 	Choices []string // of FormChoice
-	Strict  bool     // of FormSchema: refuses what would be read as a comment
+	Strict  bool     // of FormSchema: refuses keywords that would be read as comments
 
 	// Param is the request field it came from; the Param of an error begins with it.
 	Param string

@@ -35,7 +35,7 @@ type RerankRequest struct {
 	Query     string
 	Queries   []string // in place of Query, one for each document
 	Documents []string
-	Truncate  bool // cut what is too long instead of refusing it
+	Truncate  bool // cut inputs that are too long instead of refusing them
 
 	DocumentTokens int // of a document no more than these are read; 0 means as many as fit
 

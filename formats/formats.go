@@ -106,7 +106,7 @@ func find(dir string) (string, error) {
 		// Such directories often hold the same weights as a pickle too.
 		return dir, nil
 	case len(others) > 0:
-		// Opening one of them tells what it is.
+		// Opening one of them finds what it is.
 		return filepath.Join(dir, others[0]), nil
 	}
 	return "", fmt.Errorf("%w: %s holds no model file", ErrFormat, dir)

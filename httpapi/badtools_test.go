@@ -212,7 +212,7 @@ func TestHiddenTools(t *testing.T) {
 	}
 }
 
-// TestToolWarnings: what of a tool's schema calls are not held to is told in a header.
+// TestToolWarnings: keywords of a tool's schema that are not enforced are named in a header.
 func TestToolWarnings(t *testing.T) {
 	s := newThinking(t, httpapi.Options{}, engine.ModelOptions{})
 	for schema, want := range map[string]string{

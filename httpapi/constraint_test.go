@@ -185,7 +185,7 @@ func TestHostileForms(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSchemaWarnings: what of a schema is read as a comment is told in a header, in
+// TestSchemaWarnings: keywords of a schema that are read as comments are named in a header, in
 // printable ASCII.
 func TestSchemaWarnings(t *testing.T) {
 	s := newBuiltin(t)

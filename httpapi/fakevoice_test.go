@@ -64,7 +64,7 @@ func (f *fake) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engin
 	}
 }
 
-// Transcribe hears a word every half second.
+// Transcribe yields a word every half second.
 func (f *fake) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
 	f.heard.Store(&r)
 	return func(yield func(engine.Segment, error) bool) {

@@ -148,7 +148,7 @@ func TestFloodsAreCounted(t *testing.T) {
 	})
 }
 
-// What was counted is told when the server ends.
+// Counts are logged when the server ends.
 func TestFloodsAreToldAtTheEnd(t *testing.T) {
 	log := &records{}
 	url, stop, result := serve(t, httpapi.Options{Log: slog.New(log)})

@@ -16,13 +16,13 @@ type healthStatus struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// serveHealth says that the process serves, whatever the models do.
+// serveHealth answers that the process serves, whatever the state of the models.
 func serveHealth(a *server.API, c *server.Call) error {
 	return a.WriteJSON(c, 200, healthStatus{Status: "ok"})
 }
 
-// serveReady says whether new work should be sent here or, with ?model=NAME, new work for
-// a model. Which models there are is for who has a key, as with /v1/models.
+// serveReady reports whether new work should be sent here or, with ?model=NAME, new work for
+// a model. Requests that name a model need a key, as with /v1/models.
 func serveReady(a *server.API, c *server.Call) error {
 	q := c.R.URL.Query()
 	if q.Has("model") && !a.Knows(c.R) {
@@ -38,7 +38,7 @@ func serveReady(a *server.API, c *server.Call) error {
 	return a.WriteJSON(c, status, answer)
 }
 
-// readiness is the answer to a question for readiness. The error is of a model that does
+// readiness is the answer of /readyz. The error is of a model that does
 // not exist.
 func readiness(a *server.API, q url.Values) (status int, answer healthStatus, err error) {
 	reason := a.Unready()
@@ -49,7 +49,7 @@ func readiness(a *server.API, q url.Values) (status int, answer healthStatus, er
 		}
 		switch {
 		case a.Leaving():
-		case m.Status == "loaded": // others may be on their way still
+		case m.Status == "loaded": // others may still be loading
 			reason = ""
 		default:
 			reason = fmt.Sprintf("model %q is %s", m.ID, m.Status)

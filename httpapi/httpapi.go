@@ -2,7 +2,7 @@
 // Cohere.
 //
 // It turns JSON into engine requests and engine events into JSON or server-sent events. It
-// keeps no state about models, and of conversations what /v1/responses was asked to store.
+// keeps no state about models, and of conversations only those that /v1/responses stores.
 package httpapi
 
 import (
@@ -14,7 +14,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// What callers name.
+// Types and constants of package server that callers use.
 type (
 	API     = server.API
 	Options = server.Options
@@ -26,7 +26,7 @@ type (
 
 	Realtime  = server.Realtime
 	Responses = server.Responses
-	// A ReasoningField says where the answers of chats show thinking: one of
+	// A ReasoningField is the field of chats' answers that has thinking: one of
 	// ReasoningFields.
 	ReasoningField = server.ReasoningField
 )
@@ -40,10 +40,10 @@ func ReasoningFields() []string { return server.ReasoningFields() }
 // ReasoningEfforts are those a chat may name, least first; the first is none.
 func ReasoningEfforts() []string { return server.ReasoningEfforts() }
 
-// MostLogprobs is the largest top_logprobs of a chat, and what Options.MaxLogprobs may be.
+// MostLogprobs is the largest top_logprobs of a chat, and of Options.MaxLogprobs.
 const MostLogprobs = server.MostLogprobs
 
-// What Options that are zero stand for.
+// Defaults of Options that are zero.
 const (
 	DefaultJSONBody          = server.DefaultJSONBody
 	DefaultUpload            = server.DefaultUpload

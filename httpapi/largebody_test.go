@@ -92,7 +92,7 @@ func TestLargeBodies(t *testing.T) {
 	})
 }
 
-// A slow reader takes what is written to it when it is told.
+// A slow reader reads when its channel says so.
 type slowReader struct {
 	*httptest.ResponseRecorder
 	read chan struct{}

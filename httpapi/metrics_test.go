@@ -172,7 +172,7 @@ func TestAudioAndProcessMetrics(t *testing.T) {
 	if runtime.GOOS == "linux" && !strings.Contains(text, "\nprocess_resident_memory_bytes ") {
 		t.Error("missing: process_resident_memory_bytes")
 	}
-	// Two words are 0.2 s of the fake's voice; it hears the whole tone of a second.
+	// Two words are 0.2 s of the fake's voice; it transcribes the whole tone of a second.
 	onTape(t, a, jsonRequest("/v1/audio/speech", `{"input":"two words","voice":"af_bella"}`))
 	onTape(t, a, jsonRequest("/v1/text-to-speech/af_bella/stream/with-timestamps", `{"text":"two words"}`))
 	onTape(t, a, formRequest(t, "/v1/audio/transcriptions", map[string]string{"model": earModel}))

@@ -8,9 +8,9 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// Operations answers what watches a server asks, without a key, apart from the API: for a
-// listener that only those who watch can reach. /metrics, /livez with its other names
-// /health and /healthz, and /readyz, which tells of a model with ?model=NAME.
+// Operations serves monitoring without a key, apart from the API: for a listener that only
+// operators can reach. /metrics, /livez with its other names
+// /health and /healthz, and /readyz, which reports a model with ?model=NAME.
 func Operations(a *API) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.Metrics.Handler)

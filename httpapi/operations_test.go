@@ -13,7 +13,7 @@ import (
 	"quern/httpapi"
 )
 
-// A server that is told to stop is unready at once, goes on for shutdown_delay, and then
+// A server that gets SIGTERM is unready at once, goes on for shutdown_delay, and then
 // ends; readiness of a model does not hide that.
 func TestShutdownDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"quern/httpapi"
 )
 
-// A fakeStore pulls what it is told to, and notes what it is asked for.
+// A fakeStore yields the steps of a test, and records its calls.
 type fakeStore struct {
 	mu    sync.Mutex
 	asked []string
@@ -99,7 +99,7 @@ func decode(t *testing.T, r *http.Response) map[string]any {
 	return m
 }
 
-// TestPullStream: a pull is told as events, the last of which names the model.
+// TestPullStream: a pull is streamed as events, the last of which names the model.
 func TestPullStream(t *testing.T) {
 	s := managed(t, &fakeStore{steps: pulled})
 	r := post(t, s, "/v1/models/pull", `{"model":"o/n","stream":true}`)
@@ -165,7 +165,7 @@ func TestPullFailures(t *testing.T) {
 	wantFailure(t, post(t, s, "/v1/models/pull", `{"model":"o/n","stream":1}`), 400, "invalid_type", "stream")
 }
 
-// TestPullClientLeaves: the store hears of a client that left before the next step.
+// TestPullClientLeaves: the store's sequence ends before the next step when the client leaves.
 func TestPullClientLeaves(t *testing.T) {
 	f := &fakeStore{steps: pulled, gate: make(chan struct{}), left: make(chan struct{})}
 	s := managed(t, f)
@@ -223,7 +223,7 @@ func TestManage(t *testing.T) {
 }
 
 // TestWhoManages: without keys only callers of this machine, with keys those whose key says
-// so, unless everybody may; nobody where there is no store.
+// so, or all with ManageAll; none where there is no store.
 func TestWhoManages(t *testing.T) {
 	other := httpapi.Key{Name: "owner", SHA256: sha256.Sum256([]byte("owner")), Manage: true}
 	keys := []httpapi.Key{fakeKey, other}

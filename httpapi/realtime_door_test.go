@@ -21,7 +21,7 @@ import (
 	"quern/httpapi"
 )
 
-// TestRealtimeDoor: who may open a session.
+// TestRealtimeDoor: which clients may open a session.
 func TestRealtimeDoor(t *testing.T) {
 	keyed := newServer(t, httpapi.Options{Keys: []httpapi.Key{fakeKey}, Realtime: httpapi.Realtime{Sessions: 3}})
 	open := newServer(t, httpapi.Options{})
@@ -43,7 +43,7 @@ func TestRealtimeDoor(t *testing.T) {
 	}{
 		{"no key", keyed, chatQuery, nil, nil, 401},
 		{"a wrong key", keyed, chatQuery, nil, []string{"realtime", "openai-insecure-api-key.wrong"}, 401},
-		{"a secret nobody made", keyed, chatQuery, http.Header{"Authorization": {"Bearer ek_0123"}}, nil, 401},
+		{"a secret that was not issued", keyed, chatQuery, http.Header{"Authorization": {"Bearer ek_0123"}}, nil, 401},
 		{"a foreign page without keys", open, chatQuery, http.Header{"Origin": {"https://evil.example"}}, nil, 403},
 		{"the server's own page", open, chatQuery, http.Header{"Origin": {open.URL}}, nil, 101},
 		{"an unknown model", keyed, "?model=nobody", key, nil, 404},

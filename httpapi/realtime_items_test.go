@@ -187,7 +187,7 @@ func TestRealtimeTranscription(t *testing.T) {
 	}
 }
 
-// TestRealtimeBeta: clients from before the API was released hear the names they know.
+// TestRealtimeBeta: clients from before the API was released get events with their names.
 func TestRealtimeBeta(t *testing.T) {
 	for name, open := range map[string]func(*httptest.Server) *talker{
 		"header": func(s *httptest.Server) *talker {

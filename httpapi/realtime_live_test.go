@@ -104,7 +104,7 @@ func TestRealtimeLive(t *testing.T) {
 				t.Errorf("after four seconds: %q in %d deltas", got, len(ofType(during, "delta")))
 			}
 			if len(ofType(during, "input_audio_buffer.committed")) > 0 || len(ofType(during, "completed")) > 0 {
-				t.Errorf("nobody ended the turn: %v", during)
+				t.Errorf("the turn ended without a commit: %v", during)
 			}
 			end := l.then("input_audio_buffer.commit", "")
 			all := append(during, end...)
@@ -315,7 +315,7 @@ func TestRealtimeLiveLeaves(t *testing.T) {
 		l.conn.CloseNow()
 		synctest.Wait()
 		if !stopped {
-			t.Error("it works for nobody")
+			t.Error("transcription goes on without a client")
 		}
 	})
 }

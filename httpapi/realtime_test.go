@@ -316,14 +316,14 @@ func TestRealtimeManual(t *testing.T) {
 	c.say("response.create", "")
 	c.until("response.done")
 	if slices.ContainsFunc(c.types(), func(s string) bool { return strings.Contains(s, "speech_st") || strings.Contains(s, "transcription") }) {
-		t.Errorf("events nobody asked for: %q", c.types())
+		t.Errorf("events that were not asked for: %q", c.types())
 	}
 	if m := e.last.Load().Prompt.Messages; len(m) != 1 || m[0].Text != "word0 word1 word2 word3" {
 		t.Errorf("asked %+v", m)
 	}
 }
 
-// TestRealtimeInterrupt: who speaks while a reply is made ends it, and the model hears no
+// TestRealtimeInterrupt: speech while a reply is made ends it, and the model hears no
 // more of it than the client played.
 func TestRealtimeInterrupt(t *testing.T) {
 	e := &fake{}

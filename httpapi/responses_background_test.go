@@ -182,7 +182,7 @@ func TestBackgroundCancelled(t *testing.T) {
 	}
 }
 
-// TestBackgroundFails: what goes wrong in the background is told when it is asked for.
+// TestBackgroundFails: an error in the background is in the response when a client gets it.
 func TestBackgroundFails(t *testing.T) {
 	for _, tt := range []struct {
 		name, more, code, message string
@@ -264,7 +264,7 @@ func sentEventsOf(t *testing.T, r io.Reader) (names []string) {
 	return names
 }
 
-// TestClientOfResponseLeaves: who leaves a response that is not in the background stops it.
+// TestClientOfResponseLeaves: a client that leaves stops a response that is not in the background.
 func TestClientOfResponseLeaves(t *testing.T) {
 	for _, more := range []string{"", `,"stream":true`} {
 		f, steps, gone := stepping()

@@ -123,7 +123,7 @@ func TestBadResponses(t *testing.T) {
 	wantFailure(t, ask(t, s, "POST", "/v1/responses/resp_1", `{}`), 404, "unknown_url", "")
 }
 
-// TestResponsesToEngine: what a request says reaches the engine, and is told again.
+// TestResponsesToEngine: a request's fields are passed to the engine, and are in the response.
 func TestResponsesToEngine(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, httpapi.Options{Engine: f})
@@ -189,7 +189,7 @@ func TestResponsesToEngine(t *testing.T) {
 	}
 }
 
-// TestOtherTools: tools that OpenAI runs are left out, and the client hears of it.
+// TestOtherTools: tools that OpenAI runs are left out, with a warning.
 func TestOtherTools(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, httpapi.Options{Engine: f, Responses: httpapi.Responses{}})
@@ -231,7 +231,7 @@ func TestLogprobsOfResponses(t *testing.T) {
 	}
 }
 
-// TestLogprobsBesideItems: who asks for log-probabilities gets the same items, and those of the
+// TestLogprobsBesideItems: a request for log-probabilities gets the same items, and those of the
 // text spell it.
 func TestLogprobsBesideItems(t *testing.T) {
 	s := newThinking(t, httpapi.Options{ReasoningBudgets: map[string]int{"low": 9}}, engine.ModelOptions{})

@@ -16,7 +16,7 @@ import (
 	"quern/httpapi/internal/vllm"
 )
 
-// dialects are all that is answered. To add one is to write its package and its line.
+// dialects are all dialects. To add one, write its package and a line here.
 func dialects(a *server.API) []server.Dialect {
 	models, model := by(a, listModels), by(a, getModel)
 	return []server.Dialect{
@@ -58,7 +58,7 @@ func getModel(a *server.API, c *server.Call) error {
 	return openai.GetModel(a, c)
 }
 
-// failModels spells failures of both.
+// failModels writes failures of both.
 func failModels(e *fault.Error, r *http.Request) (status int, body any) {
 	if anthropic.IsClient(r) {
 		return anthropic.Fail(e, r)

@@ -158,7 +158,7 @@ func TestScribeVAD(t *testing.T) {
 	})
 }
 
-// TestScribeBad: what is wrong is told by ElevenLabs' names, and the session goes on.
+// TestScribeBad: errors have ElevenLabs' names, and the session goes on.
 func TestScribeBad(t *testing.T) {
 	for query, want := range map[string]string{
 		"&audio_format=mp3":                 "audio_format must be one of",
@@ -218,7 +218,7 @@ func TestScribeLeast(t *testing.T) {
 	}
 }
 
-// TestScribeFails: what the recogniser cannot do is told, and the session goes on; its work
+// TestScribeFails: an error of the recogniser is sent, and the session goes on; its work
 // ends when the client leaves.
 func TestScribeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestScribeFails(t *testing.T) {
 		c.conn.CloseNow()
 		synctest.Wait()
 		if !stopped {
-			t.Error("it works for nobody")
+			t.Error("transcription goes on without a client")
 		}
 	})
 }

@@ -73,7 +73,7 @@ type part struct {
 	Segments                             []part
 }
 
-// Who says what is told in the shapes of OpenAI, whisperX and ElevenLabs.
+// Speakers are in the answers of OpenAI's, whisperX's and ElevenLabs' form.
 func TestSpeakers(t *testing.T) {
 	s := listeners(t)
 	talk, err := os.ReadFile(fixtures.Path(t, "diarise", "signals", "talk.wav"))
@@ -124,7 +124,7 @@ func TestSpeakers(t *testing.T) {
 		t.Errorf("segments say %q, the text is %q", joined, d.Text)
 	}
 
-	// B and nobody else is known: 4 s of B alone, and a voice that does not occur.
+	// Only B is known: 4 s of B alone, and a voice that does not occur.
 	bea := dataURL(piece(t, talk, 4, 6.7))
 	answer(transcribe, &d, ear, all, diarized, "known_speaker_names[]=Bea", "known_speaker_references[]="+bea)
 	if !slices.Equal(names(d.Segments), []string{"A", "Bea", "C", "D"}) {
@@ -158,7 +158,7 @@ func TestSpeakers(t *testing.T) {
 		t.Errorf("srt: %s", got)
 	}
 	if got := answer(transcribe, nil, ear, all, "response_format=verbose_json"); strings.Contains(got, "peaker") {
-		t.Errorf("speakers where nobody asked: %s", got)
+		t.Errorf("speakers that were not asked for: %s", got)
 	}
 
 	var events []part
@@ -180,7 +180,7 @@ func TestSpeakers(t *testing.T) {
 	}
 	for _, e := range events {
 		if e.Type == "transcript.text.segment" && e.Speaker == "" {
-			t.Errorf("a segment of nobody: %+v", e)
+			t.Errorf("a segment without a speaker: %+v", e)
 		}
 	}
 
@@ -198,7 +198,7 @@ func TestSpeakers(t *testing.T) {
 	}
 }
 
-// Whisper, and sound in which nobody or one speaks, get on with it too.
+// Diarization works with Whisper too, and with sound of no speaker and of one.
 func TestSpeakersOfWhisper(t *testing.T) {
 	s := listeners(t)
 	speech, err := os.ReadFile(fixtures.Path(t, "whisper", "jfk.wav"))
@@ -218,7 +218,7 @@ func TestSpeakersOfWhisper(t *testing.T) {
 			}
 			for _, p := range d.Segments {
 				if p.Speaker == "" {
-					t.Errorf("%s of %s: nobody says %q", name, model, p.Text)
+					t.Errorf("%s of %s: no speaker of %q", name, model, p.Text)
 				}
 			}
 		}

@@ -89,7 +89,7 @@ func TestNearMissesAreNamed(t *testing.T) {
 	}
 }
 
-// However many there are, the header stays short and the log hears of each once.
+// However many there are, the header stays short and each is logged once.
 func TestNearMissesAreBounded(t *testing.T) {
 	log := &records{}
 	a := newAPI(t, httpapi.Options{Log: slog.New(log)})

@@ -21,7 +21,7 @@ import (
 type reader struct {
 	*fake
 	half chan struct{} // when not nil: half of the answer waits until it is closed
-	at   chan struct{} // is told of each wait
+	at   chan struct{} // receives each wait
 }
 
 func (v reader) Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error) {

@@ -155,7 +155,7 @@ func TestComing(t *testing.T) {
 	}
 }
 
-// TestComingBad: what goes wrong while a file is sent is told in the answer, or before it.
+// TestComingBad: an error while a file is sent is in the answer, or sent before it.
 func TestComingBad(t *testing.T) {
 	live := []string{earField, "stream=true", "live=true"}
 	for _, tt := range []struct {
@@ -215,7 +215,7 @@ func TestComingLeaves(t *testing.T) {
 			<-s.over
 			synctest.Wait()
 			if !stopped {
-				t.Errorf("live: %v; it works for nobody", live)
+				t.Errorf("live: %v; transcription goes on without a client", live)
 			}
 		})
 	}

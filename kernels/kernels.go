@@ -27,7 +27,7 @@ func Level() string {
 	return isa.InForce().String()
 }
 
-// RoundFloats says whether products of F16 and BF16 weights may round both factors to bf16,
+// RoundFloats reports whether products of F16 and BF16 weights may round both factors to bf16,
 // where vectors multiply that faster. Results have other bits then, so it is called before
 // the first.
 func RoundFloats(on bool) { isa.RoundFloats(on) }

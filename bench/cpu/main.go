@@ -41,7 +41,7 @@ type options struct {
 	out     string
 }
 
-// A tool is a program of somebody else: what to call it, and where it is.
+// A tool is another program: what to call it, and where it is.
 type tool struct{ name, path string }
 
 func main() {

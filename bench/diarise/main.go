@@ -87,7 +87,7 @@ func tell(ctx context.Context, m *diarize.Model, x []float32) (*speakers.Result,
 	return l.Finish(ctx)
 }
 
-// anHour has a model hear a conversation of a minute again and again, and tells the memory
+// anHour transcribes a conversation of a minute again and again, and reports the memory
 // that takes after each tenth.
 func anHour(ctx context.Context, m *diarize.Model, voices [][]float32, seconds float64, seed uint64) error {
 	x, _ := conversations(60, seed)[0].play(voices)

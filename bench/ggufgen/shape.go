@@ -36,7 +36,7 @@ func (s *shape) blocks() int {
 	return s.layers
 }
 
-// mayDraft says whether files of its architecture have a layer that drafts. DeepSeek's has experts,
+// mayDraft reports whether files of its architecture have a layer that drafts. DeepSeek's has experts,
 // which no shape here has.
 func (s *shape) mayDraft() bool { return s.delta != nil }
 

@@ -140,7 +140,7 @@ func (t *tally) add(x tally) {
 	t.strange += x.strange
 }
 
-// check says whether it is every line once.
+// check reports whether it is every line once.
 func (t *tally) check() error {
 	fmt.Printf("%d lines, %d answered, %d failed: %d lost, %d answered twice\n", t.lines, t.completed, t.failed, t.lost, t.twice)
 	if t.lost+t.twice+t.failed+t.strange > 0 || t.completed != t.lines {

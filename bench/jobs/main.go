@@ -8,7 +8,7 @@
 //	go run ./bench/jobs -quern QUERN pace -lines 5000
 //
 // QUERN is a quern binary. Everything listens on 127.0.0.1 and lies in a folder of its own,
-// which goes when it ends well. It exits with 1 if a line was lost or answered twice.
+// which is removed when it ends well. It exits with 1 if a line was lost or answered twice.
 package main
 
 import (

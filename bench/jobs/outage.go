@@ -265,7 +265,7 @@ func (x *blackout) emptied(ctx context.Context) error {
 	return x.start(ctx, x.nodes[gone])
 }
 
-// calm says whether no process panicked.
+// calm reports whether no process panicked.
 func (x *blackout) calm() error {
 	for _, p := range append(x.nodes[:len(x.nodes):len(x.nodes)], x.querns...) {
 		text, err := os.ReadFile(p.log)

@@ -21,7 +21,7 @@ type process struct {
 	cmd  *exec.Cmd
 }
 
-// freePort is one nobody listens on.
+// freePort is one that no process listens on.
 func freePort() (int, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -106,7 +106,7 @@ func run(ctx context.Context, quern, kind, config string) (err error) {
 	return nil
 }
 
-// free finds ports nobody listens on.
+// free finds ports that no process listens on.
 func free(n int) (ports []string, err error) {
 	for range n {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")

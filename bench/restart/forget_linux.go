@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forget has the system drop what it has of the files in dir from memory. It says whether it
+// forget has the system drop what it has of the files in dir from memory. It reports whether it
 // can.
 func forget(dir string) (bool, error) {
 	return true, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

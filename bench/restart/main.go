@@ -6,7 +6,7 @@
 //
 // Each run has a folder of its own and three processes of this program. The first computes a
 // prompt, then has it again from memory. The second has it from disk, from files that the system
-// still has in memory; the third from those it was told to forget (on Linux). Both also compute
+// still has in memory; the third from those that the system was advised to drop (on Linux). Both also compute
 // another prompt of that length. The replies are compared.
 package main
 

@@ -198,7 +198,7 @@ func (s *streamed) read(body io.Reader, start time.Time) error {
 
 const maxLine = 1 << 20
 
-// events calls f with the data of every event, and says whether the stream ended as it should.
+// events calls f with the data of every event, and reports whether the stream ended as it should.
 func events(body io.Reader, f func(data []byte) error) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxLine)

@@ -147,7 +147,7 @@ func numbers[T int | float64](into *[]T) func(string) error {
 
 const mostNumber = 1_000_000
 
-// compare runs a contest and prints its table. It says whether nothing went wrong.
+// compare runs a contest and prints its table. It reports whether nothing went wrong.
 func (c *contest) compare(ctx context.Context) bool {
 	others := stat.Before() // the servers idle still
 	heats, err := c.against(ctx, os.Stderr)

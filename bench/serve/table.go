@@ -140,7 +140,7 @@ const (
 	tooMuch     = 0.1
 )
 
-// saturated says whether more came than a server answers: its queue grew, in the median of the rounds.
+// saturated reports whether more came than a server answers: its queue grew, in the median of the rounds.
 func saturated(heats []heat) string {
 	for _, h := range heats {
 		if len(h.open) < fewArrivals {

@@ -24,8 +24,7 @@ import (
 // disk fills a small disk.
 func disk(ctx context.Context, o *options) (string, error) { return mounted(ctx, o, "disk", full) }
 
-// mounted runs the program again where it may mount file systems that nobody else sees, and there
-// does what it is to do.
+// mounted runs the program again in a mount namespace of its own, and does do there.
 func mounted(ctx context.Context, o *options, name string, do func(context.Context, *options) (string, error)) (string, error) {
 	if o.mounts {
 		if err := drive.Private(); err != nil {
@@ -181,7 +180,7 @@ func (c *client) pull(ctx context.Context) error {
 	return nil
 }
 
-// A hub has one repository with one file, which no model can be made of; nobody loads it.
+// A hub has one repository with one file, which is no model; no client loads it.
 type hub struct {
 	addr string
 	srv  *http.Server

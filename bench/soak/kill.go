@@ -121,7 +121,7 @@ func (a *archive) check(ctx context.Context, c *client) error {
 		// Accepted, but the answer did not arrive: whole all the same.
 		var content []byte
 		if err := c.send(ctx, http.MethodGet, "/v1/files/"+f.ID+"/content", "", nil, &content); err != nil {
-			return fmt.Errorf("file %s, which nobody was told of: %w", f.ID, err)
+			return fmt.Errorf("file %s, whose creation was not answered: %w", f.ID, err)
 		}
 		if int64(len(content)) != f.Bytes || len(content) == 0 || content[len(content)-1] != '\n' {
 			return fmt.Errorf("file %s is half: %d bytes of %d", f.ID, len(content), f.Bytes)

@@ -106,7 +106,7 @@ func (c *crowd) told() (string, error) {
 	return fmt.Sprintf("%d requests, %d faults (%s)", sum, len(c.faults), strings.TrimPrefix(b.String(), ", ")), err
 }
 
-// same says whether a question has the answer it always had.
+// same reports whether a question has the answer it always had.
 func (c *crowd) same(question, answer string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +186,7 @@ func (c *crowd) dawdles(ctx context.Context, _ int) error {
 	return nil
 }
 
-// rubbish is what clients send that nobody should.
+// rubbish is malformed requests.
 var rubbish = []string{
 	`{`, `[]`, `{"messages":[]}`, `{"messages":[{"role":"user","content":"x"}],"max_tokens":"many"}`,
 	`{"model":"none","messages":[{"role":"user","content":"x"}]}`, `{"messages":[{"role":"user","content":"x"}],"temperature":1e300}`,
@@ -227,7 +227,7 @@ func (c *crowd) file(ctx context.Context, i int) error {
 }
 
 // load is clients of all kinds for a while. What the server takes is compared between a fifth of
-// the time, when it has seen everything once, and the end, each with nobody there.
+// the time, when it has seen everything once, and the end, each without clients.
 func load(ctx context.Context, o *options) (string, error) {
 	s, err := newServer(o, small)
 	if err != nil {
@@ -260,7 +260,7 @@ func load(ctx context.Context, o *options) (string, error) {
 	return said, errors.Join(faults, err, ctx.Err(), s.stop())
 }
 
-// rests waits until nobody is served, and goroutines and files are as few as before.
+// rests waits until no request runs or waits, and goroutines and files are as few as before.
 func (s *server) rests(ctx context.Context, before usage) (u usage, err error) {
 	const spare = 4 // of the runtime, which starts some when it likes
 	err = poll(ctx, 30*time.Second, "the server rests", func() error {

@@ -32,7 +32,7 @@ type server struct {
 }
 
 // small has the cache used up soon, since memory that is touched for the first time would be taken
-// for growth, and lets all wait who come.
+// for growth, and lets all requests wait.
 const small = "model_defaults: {cache_memory: 32MiB, queue: 1000}\n"
 
 // newServer writes the settings of a server, which are those of extra beside what all have.

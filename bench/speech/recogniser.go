@@ -25,7 +25,7 @@ type recogniser struct {
 	cache  string // folder of what was heard before, by hash of the samples; "" keeps nothing
 }
 
-// hear writes down each recording, mono at hearingRate.
+// hear transcribes each recording, mono at hearingRate.
 func (r *recogniser) hear(ctx context.Context, recordings [][]float32) (texts []string, err error) {
 	defer must.Catch(&err)
 	dir := must.Get(os.MkdirTemp("", "hear"))

@@ -6,7 +6,7 @@
 //
 // gen writes a model with random weights in the shape of a published one, for
 // whisper.cpp and quern, or a directory of Hugging Face's. The same flags give
-// the same bytes, and what it hears is gibberish. compare holds `quern bench`
+// the same bytes, and its transcript is gibberish. compare holds `quern bench`
 // against whisper.cpp, which DIR has as @fugood/whisper.node. hour transcribes
 // an hour of speech and reports the memory that takes.
 package main

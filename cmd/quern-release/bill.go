@@ -37,7 +37,7 @@ type dependency struct {
 }
 
 // bill is the bill of materials of a program, read from what the linker wrote into it: CycloneDX
-// 1.6 as JSON. The program depends on each module; which of them depend on others it does not know.
+// 1.6 as JSON. The program depends on each module; their dependencies among each other are left out.
 func bill(info *debug.BuildInfo, version, platform string, sum [sha256.Size]byte, at time.Time) ([]byte, error) {
 	goos, arch, _ := strings.Cut(platform, "/")
 	main := component{Type: "application", Name: "quern", Version: version,

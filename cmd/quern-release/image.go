@@ -38,7 +38,7 @@ const (
 	typeIndex    = "application/vnd.oci.image.index.v1+json"
 )
 
-// user is who runs quern in the image, by number, as images without a base do.
+// user runs quern in the image, by number, as images without a base do.
 const user = 65532
 
 // A bundle is an OCI image layout that is being made, as a tar file. It is Docker's format too:

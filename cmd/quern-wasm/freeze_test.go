@@ -112,7 +112,7 @@ func TestThaw(t *testing.T) {
 	}
 }
 
-// What worker.js is told has all but what the module has.
+// The data of worker.js has everything but that of the module.
 func TestFrozen(t *testing.T) {
 	f, err := readFrozen([]byte(`{"variables":["7"],"pages":3,"clock":1.5,"values":[["at",["fs"]],null],"counts":[1,0],"free":[8],"functions":{"serve":2}}`))
 	if err != nil || !slices.Equal(f.Variables, []string{"7"}) {

@@ -262,7 +262,7 @@ func script(name string) []byte {
 	return b
 }
 
-// worker makes the service worker, which knows the files and the version of the site. It
+// worker makes the service worker, with the files and the version of the site. It
 // stands at the top, since it answers for what is below it.
 func (s site) worker() {
 	code := s.knowing("sw.js")
@@ -275,7 +275,7 @@ func (s site) worker() {
 	s["sw.js"] = bytes.Replace(code, []byte("{{version}}"), fmt.Appendf(nil, "quern-%x", version.Sum(nil)[:8]), 1)
 }
 
-// knowing returns a file of web that asks the engine, and knows which files the site has.
+// knowing returns a file of web that calls the engine, with the list of the site's files.
 func (s site) knowing(name string) []byte {
 	list, err := json.Marshal(append([]string{""}, s.names()...)) // "" is index.html
 	if err != nil {
@@ -285,7 +285,7 @@ func (s site) knowing(name string) []byte {
 	return bytes.Replace(code, []byte("{{ask}}\n"), script("ask.js"), 1)
 }
 
-// brotli compresses the file it is told of with node, which has brotli.
+// brotli compresses a file with node, which has brotli.
 const brotli = `const z = require('zlib'), fs = require('fs'), b = fs.readFileSync(process.argv[1]), p = z.constants;
 fs.writeFileSync(process.argv[1] + '.br', z.brotliCompressSync(b, {params: {[p.BROTLI_PARAM_QUALITY]: 11, [p.BROTLI_PARAM_LGWIN]: 24, [p.BROTLI_PARAM_SIZE_HINT]: b.length}}));`
 

@@ -17,7 +17,7 @@ func adapterFlag(f *pflag.FlagSet, path *string, does string) {
 	f.StringVar(path, "adapter", "", does+" a LoRA adapter of the model, a GGUF `file` or a folder as PEFT writes it")
 }
 
-// adapterOf is what the flag asks for: none or one.
+// adapterOf is the flag's adapters: none or one.
 func adapterOf(path string) ([]engine.Adapter, error) {
 	if path == "" {
 		return nil, nil
@@ -35,7 +35,7 @@ func adapterOf(path string) ([]engine.Adapter, error) {
 	return []engine.Adapter{{Name: name[max(0, len(name)-100):], Path: path}}, nil
 }
 
-// adapt gives an adapter to the model that was named: one of a file, or one of list.
+// adapt sets the adapters of the model that was named: one of a file, or one of list.
 func adapt(list []engine.ModelOptions, name string, adapters []engine.Adapter) error {
 	if len(adapters) == 0 {
 		return nil

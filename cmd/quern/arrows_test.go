@@ -98,7 +98,7 @@ var arrows = []struct {
 	{"engine/measure", []string{"quern/engine", "quern/engine/asr", "quern/engine/asr/conformer", "quern/engine/device", "quern/engine/graph", "quern/engine/lm", "quern/engine/model", "quern/engine/onnx/serve", "quern/engine/token", "quern/formats/onnx", "quern/kernels", "quern/kernels/quant", "quern/kernels/threads"}},
 	{"engine/quantize", []string{"quern/engine/wholefile", "quern/engine/model", "quern/engine/rescue", "quern/engine/token", "quern/formats/...", "quern/formats", "quern/kernels/quant", "quern/kernels/threads"}},
 
-	// What requests ask for: the jobs know neither each other nor where models come from.
+	// What requests ask for: the jobs import neither each other nor the catalog or residency of models.
 	{"engine/catalog", []string{"quern/engine", "quern/engine/rescue", "quern/formats/gguf", "quern/formats/weights"}},
 	{"engine/residency", []string{"quern/engine", "quern/engine/catalog", "quern/engine/rescue", "quern/formats/weights"}},
 	{"engine/constrain", []string{"quern/engine", "quern/engine/grammar", "quern/engine/grammar/...", "quern/engine/sample", "quern/engine/token", "quern/engine/wire", "quern/engine/wire/rules"}},
@@ -317,7 +317,7 @@ func TestArrowsNotice(t *testing.T) {
 }
 
 // The cuda tag stays where it belongs: beside the backend and the driver only the
-// table of devices knows it, and the recorder, which leaves gorgonia out under it.
+// table of devices uses it, and the recorder, which leaves gorgonia out under it.
 func TestCUDATag(t *testing.T) {
 	root := filepath.Join("..", "..")
 	allowed := []string{"engine/device", "engine/cuda", "engine/graph", "kernels/cuda", "kernels/cuda/driver"}

@@ -153,7 +153,7 @@ func (a *app) batch(cmd *cobra.Command, args []string, o batchOptions) (err erro
 	return a.follow(ctx, c, b.ID, o, base)
 }
 
-// openRequests opens a file of requests, "-" being what comes on standard input: in a file without
+// openRequests opens a file of requests, "-" being standard input: it is copied to a file without
 // a name, since its first line is read before the others are sent.
 func (a *app) openRequests(name string) (f *os.File, err error) {
 	if name != "-" {
@@ -236,7 +236,7 @@ func (a *app) batchServer(ctx context.Context, cmd *cobra.Command, o batchOption
 // localUpload is the size of a file that this process sends to itself.
 const localUpload = 1 << 40
 
-// endpointOf reads the endpoint of the first line, which is that of all, and goes back.
+// endpointOf reads the endpoint of the first line, which is that of all, and seeks back.
 func endpointOf(f io.ReadSeeker) (endpoint string, err error) {
 	const longest = 64 << 20
 	first := errors.New("found")
@@ -260,7 +260,7 @@ func endpointOf(f io.ReadSeeker) (endpoint string, err error) {
 // answers is the file for the answers of a batch whose files begin with base.
 func (o *batchOptions) answers(base string) string { return cmp.Or(o.output, base+".output.jsonl") }
 
-// writable says why no files can be made in dir, before there is work that would be lost.
+// writable returns an error if no files can be made in dir, before there is work that would be lost.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, ".quern-batch-*")
 	if err != nil {
@@ -269,7 +269,7 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// follow shows how far a batch is, and writes what came of it to files that begin with
+// follow shows how far a batch is, and writes its results to files that begin with
 // base.
 func (a *app) follow(ctx context.Context, c *remote.Client, id string, o batchOptions, base string) error {
 	b, err := a.wait(ctx, c, id, o)

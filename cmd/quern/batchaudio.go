@@ -17,7 +17,7 @@ import (
 	"quern/httpapi/batch"
 )
 
-// transcriptSuffixes are what names of transcripts end with, by format.
+// transcriptSuffixes are the suffixes of transcripts' names, by format.
 var transcriptSuffixes = map[string]string{"text": ".txt", "srt": ".srt", "vtt": ".vtt", "json": ".json"}
 
 // notAudio are endings of files that lie beside recordings and are none.
@@ -119,7 +119,7 @@ func recordings(dir, to, suffix string) (names []string, done int, err error) {
 			return err
 		}
 		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
-			return nil // a link to nothing, or what is no file
+			return nil // a dangling link, or no regular file
 		}
 		for _, end := range notAudio {
 			if strings.HasSuffix(strings.ToLower(d.Name()), end) {
@@ -162,7 +162,7 @@ func recordingLine(ctx context.Context, c *remote.Client, name string, o batchOp
 	return line, sent.ID, err
 }
 
-// transcript writes a line of the output into a file of its own, or says what failed.
+// transcript writes a line of the output into a file of its own, or returns its error.
 func (a *app) transcript(line []byte, to, suffix string) error {
 	var r struct {
 		Name     string `json:"custom_id"`

@@ -17,7 +17,7 @@ import (
 	"quern/engine/measure"
 )
 
-// A benchReport is what `quern bench --json` prints.
+// A benchReport is the output of `quern bench --json`.
 type benchReport struct {
 	Model             string    `json:"model"`
 	PromptPerSecond   float64   `json:"pp_tokens_per_s"`
@@ -25,7 +25,7 @@ type benchReport struct {
 	Load              float64   `json:"load_s"`
 	PeakRSS           int64     `json:"peak_rss_bytes"`
 	Read              float64   `json:"read_gb_per_s"`         // weights and KV cache read while decoding
-	MachineRead       float64   `json:"machine_read_gb_per_s"` // what memory gives a reader of its own
+	MachineRead       float64   `json:"machine_read_gb_per_s"` // bandwidth of reading memory alone
 	Threads           int       `json:"threads"`
 	CPULevel          string    `json:"cpu_level"`
 	Device            string    `json:"device"`
@@ -213,7 +213,7 @@ func (a *app) printBench(r benchReport) error {
 	return w.Flush()
 }
 
-// A hearingReport is what `quern bench --json` prints of a recogniser.
+// A hearingReport is the output of `quern bench --json` for a recogniser.
 type hearingReport struct {
 	Model       string    `json:"model"`
 	Encode      float64   `json:"encode_ms"` // a window

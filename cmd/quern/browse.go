@@ -16,7 +16,7 @@ var openers = map[string][]string{
 	"":        {"xdg-open"},
 }
 
-// browse opens url in a browser. Where that fails it says what to do: the server runs on.
+// browse opens url in a browser. Where that fails it prints what to do: the server runs on.
 // The function returned ends the opener, which may stay as long as the browser does.
 func (a *app) browse(ctx context.Context, url string) (end func()) {
 	opener := openers[runtime.GOOS]

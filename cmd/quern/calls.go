@@ -63,11 +63,11 @@ func showCall(w io.Writer, c chat.Call) error {
 	return err
 }
 
-// notRun is the result of a call that nobody ran: templates want one of each.
+// notRun is the result of a call that was not run: templates need a result of each call.
 const notRun = "it was not run"
 
 // call runs the commands of calls that the user allows. Every call has a result, also with
-// an error. more says that the model is to go on with them: that is where each call
+// an error. more: the model is to go on with them, which it is if each call
 // could be run, whether it was allowed or not.
 func (s *session) call(ctx context.Context, calls []chat.Call) (results []chat.Message, more bool, err error) {
 	more = s.runnable(calls)
@@ -82,7 +82,7 @@ func (s *session) call(ctx context.Context, calls []chat.Call) (results []chat.M
 }
 
 // runnable reports whether there is a command for each call and the user can be asked, or
-// has said before that it may run. What is missing is said once.
+// has said before that it may run. What is missing is printed once.
 func (s *session) runnable(calls []chat.Call) bool {
 	for _, c := range calls {
 		t := s.options.tool(c.Name)
@@ -101,7 +101,7 @@ func (s *session) runnable(calls []chat.Call) bool {
 // error ends the reply.
 func (s *session) runCall(ctx context.Context, c chat.Call) (string, error) {
 	t := s.options.tool(c.Name)
-	if !json.Valid([]byte(c.Arguments)) { // of a format that calls are not held to
+	if !json.Valid([]byte(c.Arguments)) { // calls of this format are not constrained
 		return failed("the arguments are no JSON"), nil
 	}
 	if allowed, err := s.allowed(ctx, t, c); err != nil || !allowed {
@@ -122,7 +122,7 @@ func (s *session) runCall(ctx context.Context, c chat.Call) (string, error) {
 	return result, nil
 }
 
-// failed is the result of a call that brought none, in JSON as most results are.
+// failed is the result of a call that has none, in JSON as most results are.
 func failed(why string) string {
 	b, _ := json.Marshal(map[string]string{"error": why})
 	return string(b)
@@ -139,7 +139,7 @@ func (s *session) allowed(ctx context.Context, t *tools.Tool, c chat.Call) (bool
 	}
 	var question strings.Builder
 	question.WriteString("Run " + t.Line() + " for ")
-	_ = showCall(&question, c) // a Builder takes all
+	_ = showCall(&question, c) // a Builder returns no error
 	for range maxQuestions {
 		line, err := s.question(ctx, question.String(), "y(es), n(o), a(lways for "+t.Name+")? ")
 		switch {
@@ -169,7 +169,7 @@ type questioner func(ctx context.Context, about, prompt string) (string, error)
 // questioner asks between two lines of a chat.
 func (s *session) questioner(in lineReader) questioner {
 	return func(_ context.Context, about, ask string) (string, error) {
-		s.tell("%s", about)
+		s.note("%s", about)
 		in.SetPrompt(ask)
 		defer in.SetPrompt(prompt)
 		return in.Readline()

@@ -18,7 +18,7 @@ import (
 	"quern/engine/chat"
 )
 
-// caller answers as it is told to: a line "name arguments" is a call, another one is text.
+// caller answers by the prompt: a line "name arguments" is a call, another one is text.
 // Then it says what results came back.
 type caller struct {
 	answers []string // nil at the end calls for ever what came last

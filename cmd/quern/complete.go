@@ -19,7 +19,7 @@ import (
 	"quern/engine/transcribe"
 )
 
-// shells are those that words are completed in, with what writes the script.
+// shells are those that words are completed in, with the function that writes the script.
 var shells = []struct {
 	name  string
 	write func(root *cobra.Command, w io.Writer) error
@@ -57,7 +57,7 @@ bash-completion.`,
 }
 
 // completions are the values of flags and arguments that can be listed. They are
-// asked for when a word is completed; a list that cannot be made is empty.
+// listed when a word is completed; a list that cannot be made is empty.
 func (a *app) completions(root *cobra.Command) {
 	values := map[string]func(cmd *cobra.Command) []string{
 		"device": func(*cobra.Command) []string {
@@ -116,7 +116,7 @@ func (a *app) completions(root *cobra.Command) {
 	}
 }
 
-// must is for mistakes of this program, as a flag that is completed twice.
+// must panics on mistakes of this program, as a flag that is completed twice.
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -174,13 +174,13 @@ func lower(list []string) []string {
 	return out
 }
 
-// quietly is the app without a voice: a shell shows what is printed in the middle of
+// quietly is the app without output to standard error, which a shell would show in the middle of
 // the line that is being typed.
 func (a *app) quietly() *app {
 	return &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard, environ: a.environ}
 }
 
-// modelNames lists the models of a kind that the settings know and the store has.
+// modelNames lists the models of a kind in the settings and the store.
 func (a *app) modelNames(cmd *cobra.Command, kind engine.Kind) []string {
 	m, err := a.quietly().openModels(cmd.Context(), cmd, "")
 	if err != nil {
@@ -199,8 +199,8 @@ func (a *app) modelNames(cmd *cobra.Command, kind engine.Kind) []string {
 	return out
 }
 
-// servedNames lists what serve takes for a model: names of the configuration, what is
-// built in and what was pulled. Models of folders are served without being named.
+// servedNames lists the names that serve takes for a model: those of the configuration, of built-in
+// models and of pulled ones. Models of folders are served without being named.
 func (a *app) servedNames(cmd *cobra.Command) []string {
 	s, err := a.quietly().load(cmd)
 	if err != nil {
@@ -218,7 +218,7 @@ func (a *app) servedNames(cmd *cobra.Command) []string {
 	return out
 }
 
-// storeNames lists the references of what was pulled.
+// storeNames lists the references of pulled models.
 func (a *app) storeNames(cmd *cobra.Command) []string {
 	store, err := a.quietly().store(cmd)
 	if err != nil {
@@ -237,7 +237,7 @@ func (a *app) storeNames(cmd *cobra.Command) []string {
 	return out
 }
 
-// voiceNames lists who can speak with the model that the command line names.
+// voiceNames lists the voices of the model that the command line names.
 func (a *app) voiceNames(cmd *cobra.Command) []string {
 	name, err := cmd.Flags().GetString("model")
 	if err != nil {

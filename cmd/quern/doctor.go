@@ -82,7 +82,7 @@ func (a *app) machine(cmd *cobra.Command) *doctor.Machine {
 	}
 	m.Dirs = append(m.Dirs, doctor.Dir{Use: "temporary files", Path: os.TempDir(), Setting: "TMPDIR", Why: "uploads and sound wait there"})
 	if err != nil {
-		return m // what the settings name is not known
+		return m // the files that the settings name are unknown
 	}
 	dir, unfound := a.dataDir()
 	if o, ok := s.JobsOptions(filepath.Join(dir, "jobs"), nil); ok && len(o.Servers) == 0 && (unfound == nil || s.Jobs.Dir != "") {

@@ -11,8 +11,8 @@ import (
 	"quern/engine"
 )
 
-// explain is what is said of err: with the cause that the engine keeps from clients of
-// the API because it may name files, and each thing once.
+// explain is the message of err with its cause, which clients of the API do not get because it may
+// name files; parts that repeat are dropped.
 func explain(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "stopped"
@@ -20,8 +20,8 @@ func explain(err error) string {
 	text := err.Error()
 	if e := (*engine.Error)(nil); errors.As(err, &e) && e.Err != nil && !strings.Contains(text, e.Err.Error()) {
 		const elsewhere = "the server's log says why"
-		if told := strings.Replace(text, elsewhere, e.Err.Error(), 1); told != text {
-			text = told
+		if replaced := strings.Replace(text, elsewhere, e.Err.Error(), 1); replaced != text {
+			text = replaced
 		} else {
 			text += fmt.Sprintf(" (%v)", e.Err)
 		}

@@ -14,8 +14,8 @@ import (
 	"quern/engine/local"
 )
 
-// greetings are what a model of each kind is asked for in the line to try, the most
-// likely wish first. The lines work as they are printed, in a POSIX shell.
+// greetings are the requests to try with a model of each kind, the most
+// likely one first. The lines work as they are printed, in a POSIX shell.
 var greetings = []struct {
 	kind engine.Kind
 	is   string // "… by MODEL"
@@ -37,11 +37,11 @@ var greetings = []struct {
 		return g.post("/v1/classify", "", g.body(m, "input", "What a lovely day."))
 	}},
 	{engine.KindTranscription, "Speech is written down", func(g *greeting, m engine.ModelInfo) string {
-		// A recording needs no file when the voice that is built in makes it.
-		hear := g.curl("/v1/audio/transcriptions") + " -F file=@- -F " + quote("model="+m.ID)
+		// The built-in voice makes the recording, so that no file is needed.
+		transcribe := g.curl("/v1/audio/transcriptions") + " -F file=@- -F " + quote("model="+m.ID)
 		models := g.e.Models()
 		i := slices.IndexFunc(models, func(v engine.ModelInfo) bool { return v.Kind == engine.KindSpeech }) // there is always one
-		return g.speak(models[i], "-s") + " |\n  " + hear
+		return g.speak(models[i], "-s") + " |\n  " + transcribe
 	}},
 	{engine.KindSpeech, "Texts are spoken", func(g *greeting, m engine.ModelInfo) string {
 		return g.speak(m, "-o hello.mp3")
@@ -56,7 +56,7 @@ type greeting struct {
 	key  string // header, or ""
 }
 
-// greet says which model answers, and how to ask it.
+// greet prints which model answers, and a request to try.
 func (a *app) greet(e *local.Engine, base string, s *settings.Loaded) {
 	g := &greeting{e: e, base: base}
 	if path, ok := strings.CutPrefix(s.Listen, settings.Unix); ok {
@@ -93,7 +93,7 @@ func (a *app) greet(e *local.Engine, base string, s *settings.Loaded) {
 	}
 }
 
-// named reports whether requests must name m: without, they would get another.
+// named reports whether requests must name m: without a name, another model answers.
 func (g *greeting) named(m engine.ModelInfo) bool {
 	d, err := g.e.Find("", m.Kind)
 	return err != nil || d.ID != m.ID
@@ -108,7 +108,7 @@ func (g *greeting) body(m engine.ModelInfo, fields ...any) string {
 	for i := 0; i < len(fields); i += 2 {
 		b[fields[i].(string)] = fields[i+1]
 	}
-	// The body is our own and holds nothing JSON cannot say.
+	// The body is our own, and all of it can be written as JSON.
 	var text strings.Builder
 	if err := writeJSON(&text, b); err != nil {
 		panic(err)
@@ -171,9 +171,9 @@ func describeModel(m engine.ModelInfo) string {
 	return name + " (" + strings.Join(facts, ", ") + ")"
 }
 
-// tellAbsent names the configured models that are not on this machine: the first
+// printAbsent names the configured models that are not on this machine: the first
 // request for one waits until it is fetched.
-func (a *app) tellAbsent(s *settings.Loaded) {
+func (a *app) printAbsent(s *settings.Loaded) {
 	var names []string
 	for _, m := range s.Models {
 		if m.Fetch != nil {

@@ -126,13 +126,13 @@ func helpCmd(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// flagTypes says what flags take, by the name pflag has for their type.
+// flagTypes are the values that flags take, by the name pflag has for their type.
 var flagTypes = map[string]string{
 	"bool": "true or false", "int": "a whole number", "uint64": "a whole number from 0 up",
 	"float32": "a number", "float64": "a number",
 }
 
-// flagError says what is wrong with a flag, and which one was probably meant.
+// flagError is the error of a wrong flag, with the one that was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -156,7 +156,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError{err}
 }
 
-// Argument rules. Their messages say what belongs there.
+// Argument rules. Their messages name the arguments that are expected.
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -168,7 +168,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("%s takes no arguments, got %q", cmd.Name(), args[0])}
 }
 
-// otherNames are what people call quern's commands who know other programs.
+// otherNames are the names of quern's commands in other programs.
 var otherNames = map[string]string{
 	"chat": "run", "ask": "run", "generate": "run", "complete": "run",
 	"server": "serve", "start": "serve", "up": "serve",
@@ -230,7 +230,7 @@ func someFiles(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// idle refuses flags that would have no effect: why says what they belong to.
+// idle refuses flags that would have no effect; why names the flag that they need.
 func idle(cmd *cobra.Command, why string, names ...string) error {
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {

@@ -192,7 +192,7 @@ func inspectText(out io.Writer, file string, set *weights.Set, adapters []engine
 	return w.Flush()
 }
 
-// drafting says what a model's own layer that drafts would take, or why it cannot.
+// drafting is the memory of a model's own layer that drafts, as text, or why it cannot be loaded.
 func drafting(file string, adapters []engine.Adapter) string {
 	n, err := draftBytes(file, adapters)
 	if err != nil {
@@ -280,14 +280,14 @@ func quoteShort(s string) string {
 	return strconv.Quote(strings.ToValidUTF8(s[:showBytes], "")) + fmt.Sprintf("… %d bytes in all", len(s))
 }
 
-// memory is what one request needs, in bytes.
+// memory is the memory that one request needs, in bytes.
 type memory struct {
 	Weights  int64 `json:"weights"` // adapters included
 	Adapters int64 `json:"adapters,omitempty"`
 	Cache    int64 `json:"kv_cache"`
 	Compute  int64 `json:"compute"`
 	Context  int   `json:"context_length"`
-	// What a sequence of Context tokens keeps in layers that see equally far, where they differ.
+	// The blocks of a sequence of Context tokens, by the windows of layers, where these differ.
 	Pools []pool `json:"kv_pools,omitempty"`
 }
 
@@ -324,7 +324,7 @@ func inspectJSON(out io.Writer, file string, set *weights.Set, adapters []engine
 		Reason   string      `json:"reason,omitempty"`
 		Arch     string      `json:"architecture,omitempty"`
 		Makes    string      `json:"makes,omitempty"`
-		Senses   int         `json:"skipped_tensors,omitempty"` // that see or hear
+		Senses   int         `json:"skipped_tensors,omitempty"` // of image and audio inputs
 		Drafts   int         `json:"drafting_tensors,omitempty"`
 		MTP      int64       `json:"mtp_bytes,omitempty"` // of memory, that these take with speculation: mtp
 		Memory   *memory     `json:"memory,omitempty"`

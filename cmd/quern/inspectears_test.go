@@ -8,8 +8,8 @@ import (
 	"quern/bench/fixtures"
 )
 
-// inspect tells what the graphs of a Parakeet are together, of its folder and of any file;
-// bench measures it, and transcribe writes down with it.
+// inspect describes the graphs of a Parakeet together, by its folder or any of its files;
+// bench measures it, and transcribe uses it.
 func TestParakeet(t *testing.T) {
 	for _, layout := range []string{"sherpa", "onnx-asr"} {
 		dir := fixtures.Path(t, "diarise", "models", "parakeet-"+layout)

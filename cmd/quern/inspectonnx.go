@@ -15,7 +15,7 @@ import (
 	"quern/engine/transcribe"
 )
 
-// inspectONNX shows a graph: what it takes and gives, what it is made of, and
+// inspectONNX shows a graph: its inputs, outputs and operators, and
 // whether quern can run and serve it.
 func inspectONNX(out io.Writer, path string, asJSON bool) error {
 	var ear *transcribe.Conformer
@@ -129,7 +129,7 @@ func onnxJSON(info *serve.Info, ear *transcribe.Conformer) any {
 	}
 }
 
-// printConformer shows what the files of a Parakeet or Canary hold together.
+// printConformer shows the description of a Parakeet or Canary.
 func printConformer(w io.Writer, c *transcribe.Conformer) {
 	decoder := fmt.Sprintf("%s, %d tokens", c.Kind, c.Tokens)
 	if c.Durations > 0 {

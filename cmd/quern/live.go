@@ -19,7 +19,7 @@ import (
 	"quern/engine/local"
 )
 
-// checkLive validates what is for --live alone, and what it leaves no place for.
+// checkLive validates the flags of --live, and refuses those that it excludes.
 func (o *transcribeOptions) checkLive(cmd *cobra.Command, files []string) error {
 	if !o.live {
 		return idle(cmd, "it is for --live", "step")
@@ -45,7 +45,7 @@ func (o *transcribeOptions) checkLive(cmd *cobra.Command, files []string) error 
 	return nil
 }
 
-// open reads what a file holds.
+// open opens the sound of a file.
 func (o *transcribeOptions) open(in io.Reader) (*codecs.Stream, error) {
 	if o.raw == "" {
 		return codecs.Open(in, codecs.Options{})
@@ -64,14 +64,14 @@ type heard struct {
 	Text    string  `json:"text"` // that no longer changes
 	Tail    string  `json:"tail"` // after it, which may
 	Final   bool    `json:"final"`
-	Seconds float64 `json:"seconds"` // of sound heard
+	Seconds float64 `json:"seconds"` // of sound transcribed
 }
 
-// aheadSeconds is how much sound is read before it is listened to.
+// aheadSeconds is how much sound is read ahead of the recogniser.
 const aheadSeconds = 30
 
 // transcribeLive writes down sound that is still coming. The first interrupt ends the
-// sound: what was said before is written down.
+// sound: speech before it is transcribed.
 func (a *app) transcribeLive(ctx context.Context, e *local.Engine, l engine.Lease, file string, o transcribeOptions) error {
 	in := a.in
 	if file == "-" && terminal.Is(in) {
@@ -140,7 +140,7 @@ func pour(ctx context.Context, feed *live.Feed, in io.Reader, o *transcribeOptio
 	for {
 		n, err := mono.Read(buf)
 		if err := feed.Write(ctx, buf[:n]); err != nil {
-			return nil // it was told to end
+			return nil // the interrupt ended it
 		}
 		if err == io.EOF {
 			return nil

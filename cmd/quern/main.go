@@ -56,8 +56,8 @@ func main() {
 	os.Exit(a.main(context.Background(), os.Args[1:]))
 }
 
-// shareMemory has the heap and the caches of models stay below what a container or a unit may
-// use: the kernel kills what goes beyond. An eighth is left to the kernel's buffers and the
+// shareMemory keeps the heap and the caches of models below the memory limit of a container or a
+// unit: the kernel kills processes above it. An eighth is left to the kernel's buffers and the
 // program's own pages. GOMEMLIMIT in the environment wins.
 func shareMemory() {
 	if limit, limited := cgroup.Memory(os.DirFS("/")); limited && os.Getenv("GOMEMLIMIT") == "" {
@@ -93,7 +93,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return exitUsage
 }
 
-// exitError ends the program with a code; what there is to say was said.
+// exitError ends the program with a code; its message was printed before.
 type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
@@ -143,10 +143,10 @@ func (a *app) status() *terminal.Line {
 	return a.line
 }
 
-// progress shows what is done to models, on the line of standard error.
+// progress shows the progress of work on models, on the line of standard error.
 func (a *app) progress(what string) *terminal.Progress { return terminal.NewProgress(a.status(), what) }
 
-// load reads the settings of one run of cmd, and has the kernels follow them.
+// load reads the settings of one run of cmd, and sets up the kernels by them.
 func (a *app) load(cmd *cobra.Command) (*settings.Loaded, error) {
 	s, err := a.read(cmd)
 	if err == nil {
@@ -155,7 +155,7 @@ func (a *app) load(cmd *cobra.Command) (*settings.Loaded, error) {
 	return s, err
 }
 
-// read reads the settings of cmd, and changes nothing: a server that runs does so too.
+// read reads the settings of cmd, and changes nothing, so that a running server can call it.
 func (a *app) read(cmd *cobra.Command) (*settings.Loaded, error) {
 	s, err := settings.Load(cmd, a.environ)
 	if err != nil {
@@ -178,10 +178,10 @@ func signals(parent context.Context, sig ...os.Signal) (context.Context, context
 	return ctx, stop
 }
 
-// serverSignals ask a server to end, for which SIGHUP is something else.
+// serverSignals end a server; SIGHUP reloads its settings.
 var serverSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
-// stopSignals ask other commands to end. SIGHUP says that their terminal is gone, which nohup has
+// stopSignals end other commands. SIGHUP comes when their terminal is closed; under nohup it is
 // ignored.
 func stopSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
@@ -191,7 +191,7 @@ func stopSignals() []os.Signal {
 }
 
 // logger writes to stderr in the format and from the level s asks for, and
-// passes on what loading the settings had to say.
+// logs the warnings of loading the settings.
 func (a *app) logger(s *settings.Loaded) *slog.Logger {
 	a.level.Set(level(s))
 	o := &slog.HandlerOptions{Level: &a.level}
@@ -209,7 +209,7 @@ func (a *app) logger(s *settings.Loaded) *slog.Logger {
 // level is that of the log.
 func level(s *settings.Loaded) slog.Level {
 	var l slog.Level
-	// The settings let only names through that slog knows.
+	// The settings refuse names that slog does not have.
 	if err := l.UnmarshalText([]byte(s.Log.Level)); err != nil {
 		panic(err)
 	}

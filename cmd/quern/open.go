@@ -29,7 +29,7 @@ type models struct {
 	given string // how it was named
 	bars  *terminal.Progress
 
-	adapter string // what is behind the name of the model, with a colon; "" without adapter
+	adapter string // suffix of the model's name, with a colon; "" without adapter
 }
 
 // openModels starts an engine that has the model file or hub reference called
@@ -49,7 +49,7 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string, a
 		}
 	}
 	for i := range s.Models {
-		s.Models[i].Preload = false // one model is wanted, not all that a server would have
+		s.Models[i].Preload = false // this command uses one model, not all that a server loads
 	}
 	if file || reference {
 		if err := idle(cmd, given+" is a model of its own", "models"); file && err != nil {
@@ -87,13 +87,13 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string, a
 		m.adapter = ":" + adapters[0].Name
 	}
 	if file || reference {
-		m.file, m.given = m.Models()[0].ID, given // before what is built in
+		m.file, m.given = m.Models()[0].ID, given // before built-in models
 	}
 	return m, nil
 }
 
-// belowError drops errors: a command that uses one model ends with the error that is
-// returned to it, and says it then.
+// belowError drops errors from the log: a command that uses one model ends with the error that is
+// returned to it, and prints it then.
 type belowError struct{ slog.Handler }
 
 func (h belowError) Enabled(ctx context.Context, l slog.Level) bool {
@@ -193,8 +193,8 @@ func (m *models) find(name string, kind engine.Kind) (engine.ModelInfo, error) {
 	return info, err
 }
 
-// fits reports whether a model is one of kind. Of one that is not fetched yet the
-// engine has said all that is known.
+// fits reports whether a model is one of kind. The kind of one that is not fetched yet is
+// unknown.
 func fits(info engine.ModelInfo, kind engine.Kind) bool {
 	switch kind {
 	case "":
@@ -207,7 +207,7 @@ func fits(info engine.ModelInfo, kind engine.Kind) bool {
 
 func isText(k engine.Kind) bool { return k != engine.KindSpeech && k != engine.KindTranscription }
 
-// commands says what a model of each kind is for.
+// commands are the commands for models of each kind.
 var commands = map[engine.Kind]string{
 	engine.KindChat:           "quern run %s",
 	engine.KindCompletion:     "quern run %s",
@@ -218,7 +218,7 @@ var commands = map[engine.Kind]string{
 	engine.KindTranscription:  "quern transcribe --model %s FILE",
 }
 
-// unfit says that the model called name is not for use, and what it is for.
+// unfit is the error that the model called name is not for use; it names the command that takes it.
 func (m *models) unfit(name string, use engine.Kind) error {
 	info, err := m.Find(name)
 	if err != nil {
@@ -245,7 +245,7 @@ func (m *models) ids() []string {
 	return ids
 }
 
-// missing says that name is neither a file nor a model.
+// missing is the error that name is neither a file nor a model.
 func (m *models) missing(name string) error {
 	const most = 5
 	ids := m.ids()
@@ -268,8 +268,8 @@ func isCode(err error, code engine.Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// resolve is Engine.Find, except that where any text model or any that goes on
-// with a text will do, the only text model, or the default for chat, is meant.
+// resolve is Engine.Find, except that where any text model or any that completes
+// texts will do, the only text model, or the default for chat, is meant.
 func resolve(e *local.Engine, name string, kind engine.Kind) (engine.ModelInfo, error) {
 	if name == "" && (kind == "" || kind == engine.KindCompletion) {
 		texts := slices.DeleteFunc(e.Models(), func(m engine.ModelInfo) bool { return !isText(m.Kind) || m.Base != "" })

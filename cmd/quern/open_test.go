@@ -62,7 +62,7 @@ aliases: {gpt: small}
 	}
 }
 
-// inspect tells what models are for that hear and speak.
+// inspect names the commands for models of transcription and speech.
 func TestInspectWhisper(t *testing.T) {
 	for file, want := range map[string]string{
 		"whisper/ggml-tiny-f16.bin":           "can run it: quern transcribe --model ",

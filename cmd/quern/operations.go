@@ -14,7 +14,7 @@ import (
 	"quern/httpapi"
 )
 
-// operate serves those who watch the server, at an address of their own, until stop is
+// operate serves operations at an address of their own, until stop is
 // called. Without such an address it does nothing.
 func operate(ctx context.Context, s *settings.Loaded, api *httpapi.API, log *slog.Logger) (stop func(), err error) {
 	if s.Operations.Listen == "" {
@@ -44,14 +44,14 @@ func operate(ctx context.Context, s *settings.Loaded, api *httpapi.API, log *slo
 	}, nil
 }
 
-// operations answers those who watch. Profiles may hold what requests said.
+// operations serves metrics, health and profiles for operators. Profiles may contain text of requests.
 func operations(api *httpapi.API, profiles bool) http.Handler {
-	watch := httpapi.Operations(api)
+	ops := httpapi.Operations(api)
 	if !profiles {
-		return watch
+		return ops
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", watch)
+	mux.Handle("/", ops)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// otherFlags are what flags are called in other programs (llama.cpp, Ollama, vLLM, whisper.cpp)
-// and what quern has instead: a flag, or words for those who serve.
+// otherFlags are the names of flags in other programs (llama.cpp, Ollama, vLLM, whisper.cpp)
+// and quern's in place of them: a flag, or a text for users of serve.
 var otherFlags = map[string]string{
 	"host": "--listen HOST:PORT", "port": "--listen HOST:PORT", "bind": "--listen HOST:PORT", "addr": "--listen HOST:PORT", "address": "--listen HOST:PORT",
 	"ctx-size": "--context-length", "num-ctx": "--context-length", "n-ctx": "--context-length", "max-model-len": "--context-length", "context-size": "--context-length",
@@ -33,7 +33,7 @@ var otherFlags = map[string]string{
 // arguments are flags of other programs for what is an argument of some of quern's commands.
 var arguments = map[string]string{"model": "MODEL", "m": "MODEL", "prompt": "PROMPT", "p": "PROMPT", "text": "TEXT", "file": "FILE", "f": "FILE"}
 
-// instead says what cmd has for a flag of another program, "" for nothing. known says that it is one.
+// instead is cmd's flag in place of another program's, "" for none; known: it is one of otherFlags or arguments.
 func instead(cmd *cobra.Command, unknown *pflag.NotExistError) (words string, known bool) {
 	name := unknown.GetSpecifiedName()
 	if short := unknown.GetSpecifiedShortnames(); short != "" {

@@ -88,7 +88,7 @@ func parseRefs(args []string, revision string) ([]hub.Ref, error) {
 			if r.Revision != "" && r.Revision != revision {
 				return nil, usageError{fmt.Errorf("%q and --revision %s do not go together", arg, revision)}
 			}
-			// Read as if it had been written with the reference.
+			// Equivalent to a revision in the reference.
 			r.Revision = ""
 			r, err = hub.ParseRef(r.String() + "@" + revision)
 		}
@@ -131,7 +131,7 @@ func (a *app) dataDir() (string, error) {
 	return filepath.Join(data, "quern"), err
 }
 
-// store is the store of a command that only looks at what is there.
+// store is the store of a command that only reads it.
 func (a *app) store(cmd *cobra.Command) (hub.Store, error) {
 	s, err := a.load(cmd)
 	if err != nil {
@@ -218,7 +218,7 @@ func (a *app) pull(ctx context.Context, s *settings.Loaded, r hub.Ref, dryRun, f
 	return nil
 }
 
-// next says how to use what was pulled.
+// next prints how to use the model that was pulled.
 func (a *app) next(m hub.Model) {
 	fmt.Fprintf(a.out, "Serve it:\n  quern serve --model %s%s\n", hub.Prefix, m.Ref)
 }
@@ -242,7 +242,7 @@ func (a *app) printPlan(p *hub.Plan) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	rows := p.Files
 	if len(rows) > maxRows {
-		// The weights come last and are what matters.
+		// The weights come last and are the largest.
 		rows = rows[len(rows)-maxRows:]
 		fmt.Fprintf(w, "  %d small files\t\t\n", len(p.Files)-maxRows)
 	}
@@ -257,9 +257,9 @@ func (a *app) printPlan(p *hub.Plan) error {
 	return w.Flush()
 }
 
-// resolveHub replaces hub: references in the settings by files. What is not here
-// is pulled at once where it is preloaded, as all models of the command line
-// are, and when it is first asked for otherwise; hub.pull may forbid it.
+// resolveHub replaces hub: references in the settings by files. A model that is not
+// here is pulled at once where it is preloaded, as all models of the command line
+// are, and otherwise at its first request; hub.pull may forbid it.
 func (a *app) resolveHub(ctx context.Context, s *settings.Loaded, log *slog.Logger) error {
 	for i := range s.Models {
 		m := &s.Models[i]
@@ -322,13 +322,13 @@ func pullNow(ctx context.Context, c *hub.Client, r hub.Ref, log *slog.Logger) (h
 // logEvery bounds how often a pull without a terminal is logged.
 const logEvery = 10 * time.Second
 
-// fetchLater pulls r when it is called. Pulls come one after another: they would
-// only share the line.
+// fetchLater returns a function that pulls r. Pulls run one after another, since they would
+// share the bandwidth.
 func (a *app) fetchLater(s *settings.Loaded, r hub.Ref, log *slog.Logger) func(context.Context, func(done, total int64)) (string, error) {
 	return func(ctx context.Context, progress func(done, total int64)) (string, error) {
 		a.pulling.Lock()
 		defer a.pulling.Unlock()
-		var mu sync.Mutex // the client tells of several files at a time
+		var mu sync.Mutex // the client reports several files at a time
 		logged := time.Now()
 		c, err := a.hubClient(s, log, func(p hub.Progress) {
 			progress(p.AllDone, p.AllSize)
@@ -354,11 +354,11 @@ func (a *app) fetchLater(s *settings.Loaded, r hub.Ref, log *slog.Logger) func(c
 	}
 }
 
-// fetchError is what clients hear of a failed pull: what the hub keeps from us
+// fetchError is the error that clients get of a failed pull: what the hub denies
 // or does not have, and nothing of this machine's disks and networks.
 func fetchError(r hub.Ref, err error) error {
-	for _, told := range []error{hub.ErrAccess, hub.ErrNotFound, hub.ErrNoModel, hub.ErrAmbiguous, hub.ErrOffline} {
-		if errors.Is(err, told) {
+	for _, known := range []error{hub.ErrAccess, hub.ErrNotFound, hub.ErrNoModel, hub.ErrAmbiguous, hub.ErrOffline} {
+		if errors.Is(err, known) {
 			return &engine.Error{Code: engine.CodeEngineFailure, Message: err.Error(), Err: err}
 		}
 	}
@@ -366,20 +366,20 @@ func fetchError(r hub.Ref, err error) error {
 		Message: fmt.Sprintf("model %q cannot be fetched from the hub: the server's log says why", r.String())}
 }
 
-// pulled returns what is told of a pull: it says once that another is waited for, and
-// shows how far it is.
+// pulled returns the progress callback of a pull: it prints once that it waits for another, and
+// shows how far the pull is.
 func (a *app) pulled() func(hub.Progress) {
-	told := false
+	noted := false
 	return func(p hub.Progress) {
-		if p.State == hub.Waiting && !told {
-			told = true
+		if p.State == hub.Waiting && !noted {
+			noted = true
 			fmt.Fprintf(a.status(), "Another pull of %s is under way; waiting for it.\n", terminal.Plain(p.File))
 		}
 		showPull(a.status(), p)
 	}
 }
 
-// showPull shows how far a pull is: all of it, and the file that told last.
+// showPull shows how far a pull is: all of it, and the file whose progress came last.
 func showPull(line *terminal.Line, p hub.Progress) {
 	done, size := p.AllDone, p.AllSize
 	if size <= 0 {

@@ -113,7 +113,7 @@ func TestPullListRemove(t *testing.T) {
 				t.Errorf("stderr %q; want nothing", stderr)
 			}
 			if strings.Contains(stdout+stderr, "hf_secret") {
-				t.Errorf("the token is told: %q %q", stdout, stderr)
+				t.Errorf("the token is shown: %q %q", stdout, stderr)
 			}
 			if tt.name == "dry run" && gets.Load() != 0 {
 				t.Error("a dry run fetched something")
@@ -160,7 +160,7 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// serve pulls what it is told to serve, under the reference's name.
+// serve pulls the models of its command line, under the reference's name.
 func TestServeFromHub(t *testing.T) {
 	endpoint, gets := fakeHub(t, "", map[string][]byte{"m-Q4_K_M.gguf": testModel(t)})
 	store := t.TempDir()
@@ -351,7 +351,7 @@ func TestPullWaits(t *testing.T) {
 		told(hub.Progress{File: "o/n", State: hub.Waiting, AllDone: 1, AllSize: 2})
 	}
 	if want := "Another pull of o/n is under way; waiting for it.\n"; out.String() != want {
-		t.Errorf("told %q; want %q", out.String(), want)
+		t.Errorf("printed %q; want %q", out.String(), want)
 	}
 }
 

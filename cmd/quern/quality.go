@@ -15,7 +15,7 @@ import (
 	"quern/engine/measure"
 )
 
-// A qualityReport is what `quern bench --quality --json` prints.
+// A qualityReport is the output of `quern bench --quality --json`.
 type qualityReport struct {
 	Model      string  `json:"model"`
 	Tokens     int     `json:"tokens"`

@@ -17,11 +17,11 @@ import (
 	"quern/httpapi"
 )
 
-// A follower has a running server follow its settings.
-type follower struct {
+// A reloader applies changed settings to a running server.
+type reloader struct {
 	load   func() (*settings.Loaded, error)
-	began  *settings.Loaded // what it was started with, which holds of all that takes a start
-	now    *settings.Loaded // what the server follows
+	began  *settings.Loaded // those of its start; fields that need a restart stay so
+	now    *settings.Loaded // those in force
 	addr   net.Addr
 	api    *httpapi.API
 	engine *local.Engine
@@ -30,9 +30,9 @@ type follower struct {
 	log    *slog.Logger
 }
 
-// follow reads the settings again. Either all that can change without a start changes, or,
+// reload reads the settings again. Either all that can change without a restart changes, or,
 // with an error, nothing does.
-func (f *follower) follow() error {
+func (f *reloader) reload() error {
 	next, err := f.load()
 	if err != nil {
 		return err
@@ -74,8 +74,8 @@ func (f *follower) follow() error {
 	return nil
 }
 
-// catchHangups has SIGHUP not end the program from now on. One that comes before there is something
-// to do with it waits in the channel.
+// catchHangups keeps SIGHUP from ending the program. One that comes before onHangup
+// is called waits in the channel.
 func catchHangups() (c chan os.Signal, stop func()) {
 	c = make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)

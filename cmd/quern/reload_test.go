@@ -20,8 +20,8 @@ import (
 	"quern/kernels"
 )
 
-// following is a follower of dir/quern.yaml, and what it has the server do, as one text.
-func following(t *testing.T, dir string) (f *follower, state func() string) {
+// following is a reloader of dir/quern.yaml, and the state of its server as one text.
+func following(t *testing.T, dir string) (f *reloader, state func() string) {
 	t.Helper()
 	file := filepath.Join(dir, "quern.yaml")
 	a := &app{out: &output{}, err: &output{}}
@@ -29,7 +29,7 @@ func following(t *testing.T, dir string) (f *follower, state func() string) {
 	if err := cmd.Flags().Set("config", file); err != nil {
 		t.Fatal(err)
 	}
-	f = &follower{load: func() (*settings.Loaded, error) { return a.read(cmd) }, addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, level: &a.level, log: slog.New(slog.DiscardHandler)}
+	f = &reloader{load: func() (*settings.Loaded, error) { return a.read(cmd) }, addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, level: &a.level, log: slog.New(slog.DiscardHandler)}
 	var err error
 	if f.now, err = f.load(); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestFollow(t *testing.T) {
 		}
 		put("quern.yaml", []byte(text))
 		before := state()
-		if err := f.follow(); (err != nil) != bad {
+		if err := f.reload(); (err != nil) != bad {
 			t.Fatalf("%v of\n%s", err, text)
 		}
 		if bad {
@@ -134,7 +134,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// What cannot change is named, and a public server cannot lose its keys.
+// Settings that need a restart are named, and the keys of a public server cannot be removed.
 func TestFollowNames(t *testing.T) {
 	dir := t.TempDir()
 	ca := certstest.New(t, "ca")
@@ -150,7 +150,7 @@ func TestFollowNames(t *testing.T) {
 	var log output
 	f.log = slog.New(slog.NewTextHandler(&log, nil))
 	put("threads: 2\nlisten: :99\nlog: {level: warn}\nauth: [{name: x, key: one}]\nmodels: [{path: m.gguf, slots: 3}]")
-	if err := f.follow(); err != nil {
+	if err := f.reload(); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`changed=log.level`, `settings="listen models threads tls"`} {
@@ -159,7 +159,7 @@ func TestFollowNames(t *testing.T) {
 		}
 	}
 	put("tls: {cert: a.pem, key: a.key}\nauth: [{name: x, key: one}]") // as it runs
-	if err := f.follow(); err != nil {
+	if err := f.reload(); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(log.String(), "hold from the next start on"); n != 1 {
@@ -168,7 +168,7 @@ func TestFollowNames(t *testing.T) {
 	f.addr = &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}
 	before := state()
 	put("log: {level: error}")
-	if err := f.follow(); err == nil || !strings.Contains(err.Error(), "no API key") || state() != before {
+	if err := f.reload(); err == nil || !strings.Contains(err.Error(), "no API key") || state() != before {
 		t.Errorf("%v; %q, before %q", err, state(), before)
 	}
 }
@@ -194,14 +194,14 @@ func TestFollowRounding(t *testing.T) {
 	f, _ := following(t, dir)
 	for _, text := range []string{"round_floats: true", "round_floats: true\ntls: {cert: gone.pem, key: a.key}"} {
 		put(text)
-		_ = f.follow() // the second is refused
+		_ = f.reload() // the second is refused
 		if got := kernels.Level(); got != exact {
 			t.Fatalf("level %s after a reload; want %s", got, exact)
 		}
 	}
 }
 
-// The listener for those who watch has profiles and needs no key; the API has none, with a
+// The operations listener has profiles and needs no key; the API has none, with a
 // key or without.
 func TestOperations(t *testing.T) {
 	p := start(t, []string{"QUERN_API_KEY=secret"}, "serve", "--listen", "127.0.0.1:0", "--operations-listen", "127.0.0.1:0", "--log-format", "json")
@@ -234,7 +234,7 @@ func TestOperations(t *testing.T) {
 	}
 	for _, path := range paths {
 		if got := get("http://"+watch+path, ""); got != 200 {
-			t.Errorf("%s for those who watch: %d", path, got)
+			t.Errorf("%s for operators: %d", path, got)
 		}
 		for _, key := range []string{"", "secret"} {
 			if got := get(base+path, key); got != 404 {

@@ -137,7 +137,7 @@ func readFlagFile(name string) ([]byte, error) {
 	return b, nil
 }
 
-// readSchema reads the file of --schema. What is in it, the model judges.
+// readSchema reads the file of --schema. The engine validates it.
 func (o *replyOptions) readSchema() error {
 	if o.schema == "" {
 		return nil
@@ -165,7 +165,7 @@ func (o *replyOptions) apply(r *engine.GenerateRequest, d engine.Sampling) {
 	}
 	r.MaxTokens = d.MaxTokens
 	if r.Constraint = o.form; o.form != nil {
-		// What is printed is of the form, with nothing before it.
+		// The whole output has the form, with no thinking before it.
 		r.Prompt.Kwargs = map[string]json.RawMessage{"enable_thinking": json.RawMessage("false")}
 	}
 	for _, t := range o.tools {
@@ -251,8 +251,8 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 		s.question = a.questioner()
 		return s.reply(ctx, prompt)
 	}
-	// In a chat Ctrl-C belongs to the reply, so only the other signal ends us.
-	// Caught for the whole chat: one that comes between two replies must not end
+	// In a chat Ctrl-C ends the reply, so only the other signal ends the program.
+	// It is caught for the whole chat: one that comes between two replies must not end
 	// the program either.
 	s.interrupts = make(chan os.Signal, 1)
 	signal.Notify(s.interrupts, os.Interrupt)
@@ -263,11 +263,11 @@ func (a *app) run(cmd *cobra.Command, args []string, o replyOptions) error {
 	return s.talk(ctx)
 }
 
-// noteAfter is how long standard input may take before it is said what is waited for.
+// noteAfter is how long standard input may take before a note is printed that it is waited for.
 const noteAfter = 2 * time.Second
 
-// promptOf is what is asked: the words of the command line, what standard input
-// holds, or both. talk says that there is nothing and a person at the terminal.
+// promptOf is the prompt: the words of the command line, standard input, or both.
+// talk: there is neither, and standard input is a terminal.
 func (a *app) promptOf(words []string) (prompt string, talk bool, err error) {
 	prompt = strings.TrimSpace(strings.Join(words, " "))
 	switch {
@@ -275,7 +275,7 @@ func (a *app) promptOf(words []string) (prompt string, talk bool, err error) {
 		return "", true, nil
 	case len(words) == 0 || a.hasInput():
 		if prompt != "" {
-			// An open pipe would be waited for without a word.
+			// Else reading an open pipe would block without a note.
 			note := time.AfterFunc(noteAfter, func() {
 				fmt.Fprintln(a.status(), "Waiting for the end of standard input, the rest of the prompt; < /dev/null leaves it out.")
 			})
@@ -297,7 +297,7 @@ func (a *app) promptOf(words []string) (prompt string, talk bool, err error) {
 	return prompt, false, nil
 }
 
-// maxPrompt bounds what is read from standard input.
+// maxPrompt bounds the bytes read from standard input.
 const maxPrompt = 64 << 20
 
 func readLimited(r io.Reader, limit int64) ([]byte, error) {
@@ -308,8 +308,8 @@ func readLimited(r io.Reader, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// readInput reads standard input to its end. The user of a terminal is told
-// what is waited for.
+// readInput reads standard input to its end. On a terminal a note
+// is printed that it is waited for.
 func (a *app) readInput() (string, error) {
 	if terminal.Is(a.in) {
 		fmt.Fprintln(a.err, "Type the text; Ctrl-D on a line of its own ends it.")

@@ -164,7 +164,7 @@ func usualVoice(e *local.Engine, l engine.Lease) string {
 
 var errToTerminal = usageError{errors.New("sound is not written to a terminal; name a file, as in --out hello.wav, or hear it with --play")}
 
-// speak writes what is spoken to w and returns how long it is.
+// speak writes the speech to w and returns its length.
 func speak(ctx context.Context, l engine.Lease, r engine.SpeakRequest, encoding codecs.Encoding, w io.Writer) (time.Duration, error) {
 	var enc codecs.Encoder
 	samples, rate := 0, 1
@@ -223,7 +223,7 @@ func (a *app) textArg(args []string) (string, error) {
 	return text, err
 }
 
-// isInput reports whether arguments say that standard input has what belongs there.
+// isInput reports whether the arguments name standard input.
 func isInput(args []string) bool { return len(args) == 1 && args[0] == "-" }
 
 func (a *app) phonemizeCmd() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// say tells which file it wrote, and leaves none that is not whole.
+// say prints which file it wrote, and leaves none that is not whole.
 func TestSay(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -87,8 +87,8 @@ log read again; a configuration with a mistake changes nothing.`,
 	return cmd
 }
 
-// serve runs the server until a signal ends it. Once it is ready it opens the page, if it
-// is told to. again reads the settings again.
+// serve runs the server until a signal ends it. Once it is ready it opens the page, if open
+// is true. again reads the settings again.
 func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*settings.Loaded, error), open bool) error {
 	ctx, stop := signals(parent, serverSignals...)
 	defer stop()
@@ -110,7 +110,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 		ln = tls.NewListener(ln, shown.Config())
 	}
 	base := baseURL(ln.Addr(), shown != nil)
-	started := *s // what follows puts fetched models in
+	started := *s // resolveHub changes the models of s
 	started.Models = slices.Clone(s.Models)
 
 	if err := a.resolveHub(ctx, s, log); err != nil {
@@ -120,7 +120,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	defer bars.Wait()
 	o := s.EngineOptions(log)
 	o.Progress = bars.Update
-	var unfound error // where models are pulled to; it matters to who wants that
+	var unfound error // of the folder that models are pulled to; only pulls need it
 	if o.Store, unfound = a.storeDir(s); unfound != nil {
 		log.Debug("models cannot be pulled", "err", unfound)
 	} else {
@@ -142,7 +142,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 		if err != nil {
 			return err
 		}
-		defer t.Close() // what is not sent by then is lost, which the log says
+		defer t.Close() // spans that are not sent by then are dropped, which is logged
 		ao.Tracer = t
 	}
 	var audited *audit.Log
@@ -174,19 +174,19 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 		return err
 	}
 	api.SetReady("models are being loaded")
-	watched, err := operate(ctx, s, api, log)
+	stopOperations, err := operate(ctx, s, api, log)
 	if err != nil {
 		return err
 	}
-	defer watched()
-	f := &follower{load: again, began: &started, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
+	defer stopOperations()
+	f := &reloader{load: again, began: &started, now: &started, addr: ln.Addr(), api: api, engine: e, certs: shown, level: &a.level, log: log}
 	defer onHangup(hangups, func() {
 		if audited != nil {
 			if err := audited.Reopen(); err != nil {
 				log.Error("the audit log goes on in the file it had", "err", err)
 			}
 		}
-		if err := f.follow(); err != nil {
+		if err := f.reload(); err != nil {
 			log.Error("settings not read again, those before stay", "err", err)
 		}
 	})()
@@ -221,7 +221,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 	}
 	if ctx.Err() == nil {
 		api.SetReady("")
-		a.tellManager(notify.Ready, log)
+		a.notifyManager(notify.Ready, log)
 		if queue != nil {
 			defer work(ctx, queue, api)()
 		}
@@ -229,32 +229,32 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 			fmt.Fprintf(a.out, "Open it in a browser: %s/\n", base)
 		}
 		a.greet(e, base, s)
-		a.tellAbsent(s)
+		a.printAbsent(s)
 		if open {
 			defer a.browse(ctx, base+"/")()
 		}
 	}
 	select {
 	case err := <-served:
-		if ctx.Err() != nil { // an idle server ends as soon as it is told to
-			a.tellManager(notify.Stopping, log)
+		if ctx.Err() != nil { // an idle server ends at once
+			a.notifyManager(notify.Stopping, log)
 		}
 		return err
 	case <-ctx.Done():
-		a.tellManager(notify.Stopping, log)
+		a.notifyManager(notify.Stopping, log)
 		return <-served
 	}
 }
 
-// tellManager tells a service manager how the server is.
-func (a *app) tellManager(state string, log *slog.Logger) {
+// notifyManager sends the server's state to a service manager.
+func (a *app) notifyManager(state string, log *slog.Logger) {
 	socket, _ := a.env("NOTIFY_SOCKET")
 	if err := notify.Send(socket, state); err != nil {
 		log.Warn("the service manager cannot be told", "state", state, "err", err)
 	}
 }
 
-// instance is what answers call this server, "" for nothing.
+// instance is the name of this server in answers, "" for none.
 func instance(setting string) string {
 	switch setting {
 	case settings.AutoInstance:
@@ -287,8 +287,8 @@ func (a *app) serveJobs(s *settings.Loaded, log *slog.Logger) (*jobs.Jobs, error
 	return jobs.New(o)
 }
 
-// work has the lines of batches run until ctx ends, and what it returns is called, which
-// waits for those under way.
+// work runs the lines of batches until ctx ends or wait is called, which returns when those
+// under way have ended.
 func work(ctx context.Context, queue *jobs.Jobs, api *httpapi.API) (wait func()) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -337,8 +337,8 @@ func listen(ctx context.Context, s *settings.Loaded) (net.Listener, error) {
 	return ln, nil
 }
 
-// alive has a connection whose other end is gone without a word closed after a minute: machines
-// that lost power and networks that were cut send no end.
+// alive closes a connection after a minute whose peer does not answer any more: machines
+// that lost power and networks that were cut send no FIN.
 var alive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 3}
 
 // bind opens an address.

@@ -143,7 +143,7 @@ func TestServe(t *testing.T) {
 	if strings.Contains(p.err.String(), "secret") || strings.Contains(p.err.String(), "capital") {
 		t.Errorf("the log has a key or a prompt: %s", p.err.String())
 	}
-	// The line of each message whose request is told: the engine's when a request made
+	// The line of each message that names its request: the engine's when a request made
 	// it load the model, and no other than requests' own.
 	named := map[string]bool{}
 	for line := range strings.Lines(p.err.String()) {
@@ -158,7 +158,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A service manager that wants to know is told when the server is ready, and when it ends.
+// A service manager with a NOTIFY_SOCKET is notified when the server is ready, and when it ends.
 func TestServeTellsManager(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no datagrams between processes")
@@ -185,7 +185,7 @@ func TestServeTellsManager(t *testing.T) {
 	p := start(t, []string{"NOTIFY_SOCKET=" + socket}, "serve", "--listen", "127.0.0.1:0")
 	base := p.wait(t, `listening on (\S+)\n`)[1]
 	if got := told(); got != "READY=1" {
-		t.Fatalf("told %q", got)
+		t.Fatalf("notified %q", got)
 	}
 	res, err := http.Get(base + "/readyz")
 	if err != nil {
@@ -198,11 +198,11 @@ func TestServeTellsManager(t *testing.T) {
 	if code := p.end(t); code != 0 {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
-	if err := notify.Send(socket, "nothing else"); err != nil { // or a server that tells nothing would be waited for
+	if err := notify.Send(socket, "nothing else"); err != nil { // or the read would block if the server sends nothing
 		t.Fatal(err)
 	}
 	if got := told(); got != "STOPPING=1" {
-		t.Errorf("told %q", got)
+		t.Errorf("notified %q", got)
 	}
 }
 

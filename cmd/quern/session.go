@@ -31,13 +31,13 @@ type session struct {
 	last     engine.Event   // the last answer's Done event
 
 	interrupts chan os.Signal // Ctrl-C; nil when it ends the program
-	question   questioner     // nil where nobody can be asked
+	question   questioner     // nil without a terminal to ask at
 }
 
 // maxAnswers bounds the answers to one prompt: a model may call for ever.
 const maxAnswers = 16
 
-// reply answers prompt on standard output, runs what the model calls and the user allows,
+// reply answers prompt on standard output, runs the model's calls that the user allows,
 // and adds all of it to the conversation.
 func (s *session) reply(ctx context.Context, prompt string) error {
 	said := len(s.messages)
@@ -69,7 +69,7 @@ func (s *session) answerOnce(ctx context.Context, prompt string) (chat.Message, 
 	}
 	var p engine.Prompt
 	if s.model.Kind == engine.KindCompletion {
-		// No chat template: the prompt is continued as it stands.
+		// No chat template: the prompt is completed as raw text.
 		p.Text = prompt
 		fmt.Fprint(out, prompt)
 	} else {
@@ -79,7 +79,7 @@ func (s *session) answerOnce(ctx context.Context, prompt string) (chat.Message, 
 		p.Messages = append(p.Messages, s.messages...)
 		p.AutoShorten = true
 	}
-	h := hearing{out: out, answer: chat.Message{Role: chat.RoleAssistant}}
+	h := printer{out: out, answer: chat.Message{Role: chat.RoleAssistant}}
 	err := s.ask(ctx, p, &h)
 	if bad := h.end(err); err == nil {
 		err = bad
@@ -91,7 +91,7 @@ func (s *session) answerOnce(ctx context.Context, prompt string) (chat.Message, 
 }
 
 // ask generates the answer to p.
-func (s *session) ask(ctx context.Context, p engine.Prompt, h *hearing) error {
+func (s *session) ask(ctx context.Context, p engine.Prompt, h *printer) error {
 	r := engine.GenerateRequest{Prompt: p}
 	s.options.apply(&r, s.lease.Defaults())
 	for ev, err := range s.lease.Generate(ctx, r) {
@@ -108,19 +108,19 @@ func (s *session) ask(ctx context.Context, p engine.Prompt, h *hearing) error {
 	return nil
 }
 
-// A hearing prints an answer as it comes, and keeps it.
-type hearing struct {
+// A printer prints an answer as it comes, and keeps it.
+type printer struct {
 	out    io.Writer
 	answer chat.Message
 
 	text, thought, arguments strings.Builder
 
 	call   chat.Call
-	thinks bool // what was printed last is thinking
+	thinks bool // the text printed last is thinking
 	open   bool // its line is not ended
 }
 
-func (h *hearing) print(text string) error {
+func (h *printer) print(text string) error {
 	if text == "" {
 		return nil
 	}
@@ -130,14 +130,14 @@ func (h *hearing) print(text string) error {
 }
 
 // endLine ends the line that was printed last.
-func (h *hearing) endLine() error {
+func (h *printer) endLine() error {
 	if !h.open {
 		return nil
 	}
 	return h.print("\n")
 }
 
-func (h *hearing) event(ev engine.Event) error {
+func (h *printer) event(ev engine.Event) error {
 	switch ev.Type {
 	case engine.ReasoningDelta:
 		h.thinks = true
@@ -166,8 +166,8 @@ func (h *hearing) event(ev engine.Event) error {
 	return nil
 }
 
-// end ends an answer that may have failed: what was said stays, calls do not.
-func (h *hearing) end(failure error) error {
+// end ends an answer that may have failed: its text is kept, its calls are not.
+func (h *printer) end(failure error) error {
 	h.answer.Text = h.text.String()
 	if failure != nil {
 		h.answer.ToolCalls = nil

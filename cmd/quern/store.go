@@ -19,7 +19,7 @@ import (
 
 // listEntry is one model of `quern list --json`.
 type listEntry struct {
-	Ref      string    `json:"ref,omitempty"` // what --model hub: and rm take
+	Ref      string    `json:"ref,omitempty"` // as --model hub: and rm take it
 	ID       string    `json:"id"`
 	Kind     string    `json:"kind"`
 	Quant    string    `json:"quant,omitempty"`

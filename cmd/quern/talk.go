@@ -15,7 +15,7 @@ import (
 	"quern/engine/chat"
 )
 
-// A lineReader reads what a user types. Readline returns readline.ErrInterrupt
+// A lineReader reads lines from a terminal. Readline returns readline.ErrInterrupt
 // for Ctrl-C and io.EOF for Ctrl-D.
 type lineReader interface {
 	Readline() (string, error)
@@ -55,7 +55,7 @@ func (s *session) talk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.tell("%s · /help for commands\n", terminal.Plain(s.model.ID))
+	s.note("%s · /help for commands\n", terminal.Plain(s.model.ID))
 	// Readline has no context: closing it is what wakes it up.
 	stop := context.AfterFunc(ctx, func() { rl.Close() })
 	defer stop()
@@ -73,7 +73,7 @@ func (s *session) loop(ctx context.Context, in lineReader) error {
 			return nil
 		case errors.Is(err, readline.ErrInterrupt):
 			if line == "" { // nothing to drop
-				s.tell("Ctrl-D or /exit ends the chat.\n")
+				s.note("Ctrl-D or /exit ends the chat.\n")
 			}
 			continue
 		case err != nil:
@@ -96,7 +96,7 @@ func (s *session) loop(ctx context.Context, in lineReader) error {
 		}
 		if err := s.answer(ctx, line); err != nil {
 			if len(s.messages) < len(before) {
-				s.messages = before // a /retry that brought nothing
+				s.messages = before // a /retry without an answer
 			}
 			fmt.Fprintf(s.app.err, "quern: %s\n", explain(err))
 		}
@@ -107,8 +107,8 @@ func (s *session) loop(ctx context.Context, in lineReader) error {
 const quotes = `"""`
 
 // readTurn reads one line and the ones it is continued on: after a \ at its end, or up
-// to the closing quotes. command says that it is a line that begins with a slash. With
-// an error the text is what was typed before it.
+// to the closing quotes. command: it is a line that begins with a slash. With
+// an error the text is that typed before it.
 func readTurn(in lineReader) (text string, command bool, err error) {
 	defer in.SetPrompt(prompt)
 	line, err := in.Readline()
@@ -146,11 +146,11 @@ func readTurn(in lineReader) (text string, command bool, err error) {
 	}
 }
 
-// tell prints what the chat itself has to say.
-func (s *session) tell(format string, args ...any) {
+// note prints a message of the chat itself.
+func (s *session) note(format string, args ...any) {
 	w, flush := terminal.Breaking(s.app.out)
 	fmt.Fprintf(w, format, args...)
-	// A terminal that is gone ends the chat when a line is read.
+	// Reading the next line fails where the terminal is closed, which ends the chat.
 	_ = flush()
 }
 
@@ -161,18 +161,18 @@ func (s *session) command(line string) (question string, done bool) {
 	arg = strings.TrimSpace(arg)
 	switch name {
 	case "/help", "/?":
-		s.tell(talkHelp)
+		s.note(talkHelp)
 	case "/clear":
 		s.messages = nil
-		s.tell("Forgotten.\n")
+		s.note("Forgotten.\n")
 	case "/system":
 		if arg != "" {
 			s.system = arg
 		}
 		if s.system == "" {
-			s.tell("No system message.\n")
+			s.note("No system message.\n")
 		} else {
-			s.tell("System message: %s\n", s.system)
+			s.note("System message: %s\n", s.system)
 		}
 	case "/retry":
 		last := len(s.messages) - 1
@@ -180,16 +180,16 @@ func (s *session) command(line string) (question string, done bool) {
 			last--
 		}
 		if last < 0 {
-			s.tell("There is nothing to answer again.\n")
+			s.note("There is nothing to answer again.\n")
 			return "", false
 		}
 		question, s.messages = s.messages[last].Text, slices.Clip(s.messages[:last])
 	case "/stats":
-		s.tell("%s\n", s.speed())
+		s.note("%s\n", s.speed())
 	case "/exit", "/quit", "/bye":
 		return "", true
 	default:
-		s.tell("There is no command %s; /help lists them.\n", name)
+		s.note("There is no command %s; /help lists them.\n", name)
 	}
 	return question, false
 }
@@ -212,13 +212,13 @@ func (s *session) speed() string {
 		s.last.OutputTokens, rate(s.last.OutputTokens-1, t.Predict), t.First.Round(time.Millisecond))
 }
 
-// answer prints the reply to line. Ctrl-C stops it and keeps what was said.
+// answer prints the reply to line. Ctrl-C stops it and keeps the text so far.
 func (s *session) answer(ctx context.Context, line string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	stopped := make(chan struct{})
 	watched := make(chan struct{})
 	select {
-	case <-s.interrupts: // an old one means nothing to this reply
+	case <-s.interrupts: // one that came before this reply
 	default:
 	}
 	go func() {
@@ -239,7 +239,7 @@ func (s *session) answer(ctx context.Context, line string) error {
 	default:
 	}
 	if errors.Is(err, context.Canceled) {
-		s.tell("(stopped)\n")
+		s.note("(stopped)\n")
 		return nil
 	}
 	return err

@@ -146,8 +146,8 @@ func (s *stuck) Read(b []byte) (int, error) {
 	return s.Reader.Read(b)
 }
 
-// Sound is neither written to a terminal nor read from one, and a user who is to type
-// a text is told.
+// Sound is neither written to a terminal nor read from one, and a note is printed
+// where a text has to be typed.
 func TestTerminalSound(t *testing.T) {
 	model := fixtures.Path(t, "whisper", "ggml-tiny-f16.bin")
 	for _, tt := range []struct {

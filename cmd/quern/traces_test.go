@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A request is told to a collector from the HTTP request to the scheduler's steps, as part of
+// A request is traced to a collector from the HTTP request to the scheduler's steps, as part of
 // the caller's trace, whose id is in the log.
 func TestTraces(t *testing.T) {
 	var mu sync.Mutex

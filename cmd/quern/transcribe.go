@@ -79,10 +79,10 @@ the sound, and what was said before it is written down.`,
 	return cmd
 }
 
-// transcriptFormats are what --format takes.
+// transcriptFormats are the values of --format.
 var transcriptFormats = []string{"text", "srt", "vtt", "json", "whisperx"}
 
-// check validates what needs no model.
+// check validates all that needs no model.
 func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 	if !slices.Contains(transcriptFormats, o.format) {
 		return usageError{fmt.Errorf("--format must be one of %s, got %q", strings.Join(transcriptFormats, ", "), o.format)}
@@ -137,7 +137,7 @@ func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 			return err
 		}
 	}
-	// A file that is not there is found out before a large model is loaded.
+	// A missing file is an error before a large model is loaded.
 	for _, file := range files {
 		if file == "-" {
 			continue
@@ -178,7 +178,7 @@ func (a *app) transcribe(cmd *cobra.Command, files []string, o transcribeOptions
 	}
 	var failed error
 	for _, file := range files {
-		// One bad file does not keep the others from being heard.
+		// The other files are transcribed although one fails.
 		if err := a.transcribeFile(ctx, lease, file, true, o); ctx.Err() != nil {
 			return err
 		} else if err != nil {
@@ -233,7 +233,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		who.Min, who.Max, who.Known = o.count, o.count, o.voices
 	}
 	checked := &transcript.Sound{Source: mono, CutShort: sound.CutShort}
-	source := &countedSource{src: checked, tell: func(heard int) {
+	source := &countedSource{src: checked, progress: func(heard int) {
 		if all := sound.Duration().Seconds(); all > 0 {
 			bar.Update(filepath.Base(file), float64(heard)/hearingRate/all)
 		}
@@ -255,8 +255,8 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	}
 	bar.Wait()
 	warnings := checked.Warnings(len(segments) > 0)
-	if told := sound.CutShort(); told != "" && len(segments) == 0 {
-		return fmt.Errorf("%s, and nothing is said in them", told) // it may be said in the rest
+	if missing := sound.CutShort(); missing != "" && len(segments) == 0 {
+		return fmt.Errorf("%s, and nothing is said in them", missing) // there may be speech in the rest
 	}
 	for _, w := range warnings {
 		fmt.Fprintf(a.err, "quern: %s: %s\n", name, w)
@@ -311,7 +311,7 @@ func knownVoices(list []string) (voices []engine.KnownVoice, err error) {
 	return voices, nil
 }
 
-// request is what the recogniser is asked for.
+// request is the options of the recogniser.
 func (o *transcribeOptions) request() engine.TranscribeOptions {
 	return engine.TranscribeOptions{
 		Language: o.language, Prompt: o.prompt, Keywords: o.keywords, Translate: o.translate, Target: o.target, Words: o.words || o.format == "whisperx",
@@ -322,19 +322,19 @@ func (o *transcribeOptions) request() engine.TranscribeOptions {
 // mostSpeakers bounds --num-speakers, as the API does num_speakers.
 const mostSpeakers = 32
 
-// hearingRate is what recognisers listen at, in Hz.
+// hearingRate is the sample rate of recognisers, in Hz.
 const hearingRate = 16000
 
-// A countedSource tells how many samples were read.
+// A countedSource counts the samples that were read.
 type countedSource struct {
-	src  engine.Source
-	n    int
-	tell func(int)
+	src      engine.Source
+	n        int
+	progress func(int)
 }
 
 func (c *countedSource) Read(dst []float32) (int, error) {
 	n, err := c.src.Read(dst)
 	c.n += n
-	c.tell(c.n)
+	c.progress(c.n)
 	return n, err
 }

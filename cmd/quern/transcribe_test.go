@@ -61,7 +61,7 @@ func TestTranscribeCut(t *testing.T) {
 }
 
 // Sound that is still coming, with a header and without, is written down piece by piece;
-// what is known so far of a piece may be told too.
+// the text so far of a piece may be printed too.
 func TestTranscribeLive(t *testing.T) {
 	model := fixtures.Path(t, "whisper", "ggml-tiny-f16.bin")
 	speech, err := os.ReadFile(fixtures.Path(t, "whisper", "jfk.wav"))

@@ -47,7 +47,7 @@ func TestServeUnix(t *testing.T) {
 		t.Errorf("%s, %v: %s", res.Status, err, text)
 	}
 	if strings.Contains(p.out.String(), "browser") {
-		t.Errorf("a browser is told of: %s", p.out.String())
+		t.Errorf("an address for a browser is printed: %s", p.out.String())
 	}
 	file := filepath.Join(dir, "file")
 	write(t, file, "mine")

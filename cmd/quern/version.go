@@ -13,7 +13,7 @@ import (
 // version is set at release with -ldflags "-X main.version=1.2.3".
 var version = ""
 
-// A build is what `quern version` tells.
+// A build is the output of `quern version`.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -24,7 +24,7 @@ type build struct {
 	CPULevel string `json:"cpu_level"`
 }
 
-// thisBuild reads what the linker and the Go tool left in the binary.
+// thisBuild reads the build information that the linker and the Go tool wrote into the binary.
 func thisBuild() build {
 	b := build{
 		Version:  version,
@@ -54,7 +54,7 @@ func thisBuild() build {
 	return b
 }
 
-// String is what people read, in two lines.
+// String is the text for people, in two lines.
 func (b build) String() string {
 	line := "quern " + b.Version
 	if b.Commit != "" {

@@ -16,11 +16,11 @@ import (
 // path, a version, a quantisation, letters beside digits.
 var nameLike = regexp.MustCompile(`[/\\_]|[\pL\pN][-.:][\pL\pN]|\pL\pN|\pN\pL`)
 
-// oneWord matches what might be a name or a word of language. Quern says which it
+// oneWord matches what might be a name or a word of language. Quern prints which it
 // took it for.
 var oneWord = regexp.MustCompile(`^\p{Ll}+$`)
 
-// mayBeName says whether the first word of a command line was probably meant as
+// mayBeName reports whether the first word of a command line was probably meant as
 // a model's name, when no model is called so. ids are the models there are.
 func mayBeName(word string, ids []string) bool {
 	if word == "" || strings.ContainsAny(word, " \t\r\n") {

@@ -95,7 +95,7 @@ func TestHasInput(t *testing.T) {
 	}
 }
 
-// A user who left a pipe open is told that it is waited for.
+// A note is printed that an open pipe is waited for.
 func TestPromptWaits(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -25,7 +25,7 @@ type config struct {
 	encoder, decoder stack
 }
 
-// Limits far above any published model, far below what would wrap a product.
+// Limits far above any published model, far below overflow of a product.
 const (
 	maxWidth  = 1 << 16
 	maxLayers = 256
@@ -131,7 +131,7 @@ type specials struct {
 // stampSeconds is the time between two time tokens.
 const stampSeconds = 0.02
 
-// multilingual says whether the prompt names language and task.
+// multilingual reports whether the prompt names language and task.
 func (s *specials) multilingual() bool { return len(s.languages) > 0 }
 
 // generation is generation_config.json, and what config.json repeats of it.

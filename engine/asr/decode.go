@@ -184,7 +184,7 @@ func (m *Model) prompt(o *decodeOptions) (list []token.ID, sot int) {
 	}
 	sot = len(list)
 	list = append(list, m.start(o.language, o.translate, o.stamps)...)
-	// What is left for text is never less than a quarter of the places.
+	// Text has at least a quarter of the places.
 	room := max(0, places*3/4-len(list))
 	return append(list, o.prefix[max(0, len(o.prefix)-room):]...), sot
 }
@@ -249,7 +249,7 @@ func mix(a, b uint64) uint64 {
 	return x ^ x>>31
 }
 
-// text returns what tokens say, times and other special tokens left out.
+// text returns the text of tokens, times and other special tokens left out.
 func (m *Model) text(tokens []token.ID) string {
 	return m.spell(tokens, func(id token.ID) bool { return id < m.special.stamp0 })
 }
@@ -300,7 +300,7 @@ func (m *Model) encodeText(text string) []token.ID {
 	return slices.DeleteFunc(m.vocab.encode(" "+text), func(id token.ID) bool { return id >= m.special.eot })
 }
 
-// check reports what is wrong with the candidates asked for.
+// check returns an error if the candidates asked for are not possible.
 func (o *decodeOptions) check() error {
 	if o.bestOf < 0 || o.beams < 0 || o.candidates() > heard.MaxCandidates {
 		return fmt.Errorf("%w: best of %d, %d beams; at most %d", ErrOptions, o.bestOf, o.beams, heard.MaxCandidates)

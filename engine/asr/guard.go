@@ -22,7 +22,7 @@ const (
 	tokensPerSecond = 15
 )
 
-// guard takes out of the segments of a window what was not spoken, and those that
+// guard removes text that was not spoken from the segments of a window, and those that
 // are empty.
 func (c *clip) guard(list []Segment) []Segment {
 	m, o := c.t.m, c.t.o
@@ -49,7 +49,7 @@ func (m *Model) oneToken(tokens []token.ID) bool {
 	return count == 1
 }
 
-// signOffs are what videos end with. Whisper writes them under silence and
+// signOffs are phrases that videos end with. Whisper writes them under silence and
 // music. They are compared without case and punctuation.
 var signOffs = []string{
 	"thank you for watching", "thanks for watching", "thank you so much for watching", "please subscribe",

@@ -9,13 +9,13 @@ import (
 	"quern/engine/token"
 )
 
-// MeasureOptions say what Measure does.
+// MeasureOptions are the parameters of Measure.
 type MeasureOptions struct {
 	Tokens  int // decoded after one another; at most the decoder's places less the prompt
 	Windows int // decoded together; 0 means 1
 }
 
-// A Timing is what one window of audio costs.
+// A Timing is the time of one window of audio.
 type Timing struct {
 	Seconds  float64       // of audio in a window
 	Features time.Duration // its spectrogram
@@ -34,7 +34,7 @@ func (t *Timing) RealTime() float64 {
 	return (t.Features + t.Encode + t.Decode/time.Duration(max(1, t.Windows))).Seconds() / t.Seconds
 }
 
-// Measure transcribes windows of noise and tells how long each part takes.
+// Measure transcribes windows of noise and returns how long each part takes.
 // Decoding is greedy, with cross-attention and the rules of transcripts, and goes
 // on to the last of the tokens whatever the model says.
 func (m *Model) Measure(ctx context.Context, o MeasureOptions) (Timing, error) {

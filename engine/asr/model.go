@@ -21,7 +21,7 @@ type OpenOptions struct {
 	Windows int
 	// Cache is the number type of keys and values: F16 (the default) or F32.
 	Cache quant.Type
-	// Watch is told of the network's Programs.
+	// Watch has the callbacks of the network's Programs.
 	Watch graph.Watch
 }
 
@@ -82,7 +82,7 @@ func (r *runner) run(ctx context.Context, in *graph.Batch, kv graph.Cache, f fun
 }
 
 // Open loads a Whisper model: a directory of Hugging Face's or a ggml file of
-// whisper.cpp's. It gives up when ctx ends. The backend stays the caller's and must
+// whisper.cpp's. It stops when ctx ends. The backend stays the caller's and must
 // outlive the Model.
 func Open(ctx context.Context, path string, backend graph.Backend, o OpenOptions) (*Model, error) {
 	set, err := formats.Open(path)
@@ -91,7 +91,7 @@ func Open(ctx context.Context, path string, backend graph.Backend, o OpenOptions
 	}
 	m, err := New(ctx, set, backend, o)
 	if err != nil {
-		set.Close() // the first error is the one to know
+		set.Close() // the first error is returned
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
@@ -121,7 +121,7 @@ func New(ctx context.Context, set *weights.Set, backend graph.Backend, o OpenOpt
 	return m, nil
 }
 
-// describe makes a Model of what the texts of a set say, still without its
+// describe makes a Model of the metadata of a set, still without its
 // network.
 func describe(set *weights.Set) (m *Model, err error) {
 	m = &Model{set: set}
@@ -212,10 +212,10 @@ func (m *Model) Close() error {
 	return m.set.Close()
 }
 
-// Multilingual reports whether the model knows languages beside English.
+// Multilingual reports whether the model has languages beside English.
 func (m *Model) Multilingual() bool { return m.special.multilingual() }
 
-// TimesWords reports whether the model tells times of words, which its decoder's attention
+// TimesWords reports whether the model gives times of words, which its decoder's attention
 // shows.
 func (m *Model) TimesWords() bool { return m.params != nil }
 

@@ -17,9 +17,9 @@ type Network struct {
 	Cache            graph.Cache
 }
 
-// NewNetwork is New for a model whose network open makes, for a cache with the
-// blocks it is told of. The Model closes the network and set with itself. Of set
-// only the texts are used. Such a model knows no times of words.
+// NewNetwork is New for a model whose network open makes, for a cache of the
+// CacheSpec that open is called with. The Model closes the network and set with itself. Of set
+// only the texts are used. Such a model gives no times of words.
 func NewNetwork(set *weights.Set, open func(graph.CacheSpec) (Network, error), o OpenOptions) (*Model, error) {
 	m, err := describe(set)
 	if err != nil {

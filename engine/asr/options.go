@@ -9,7 +9,7 @@ import (
 	"quern/engine/token"
 )
 
-// What a model is asked and what it gives; package heard explains them.
+// Input and output of a model; package heard explains them.
 type (
 	Options      = heard.Options
 	OptionError  = heard.OptionError
@@ -23,7 +23,7 @@ type (
 // languages are the codes of Whisper's languages in the order of their tokens.
 var languages = heard.Languages()
 
-// ErrOptions marks options that ask for what there is not.
+// ErrOptions marks options that are not supported.
 var ErrOptions = heard.ErrOptions
 
 // The guards of package heard.
@@ -42,7 +42,7 @@ const (
 // defaultCandidates is how many draws a window gets above temperature 0.
 const defaultCandidates = 5
 
-// resolved returns o with defaults in place, or what is wrong with it.
+// resolved returns o with defaults in place, or its error.
 func (m *Model) resolved(o Options) (Options, error) {
 	if o.Language != "" {
 		code := heard.LanguageCode(o.Language)

@@ -19,5 +19,5 @@ func CompressionRatio(text string) float64 {
 	return float64(len(text)) / float64(b.Len()-emptyBlock)
 }
 
-// emptyBlock is what Go's compressor ends with: a stored block of no bytes.
+// emptyBlock is the end of Go's compressor's output: a stored block of no bytes.
 const emptyBlock = 4

@@ -7,7 +7,7 @@ import (
 	"quern/engine/token"
 )
 
-// What is said too often to be said. People do repeat single words, so those
+// Repetitions that are too many to be speech. People do repeat single words, so those
 // may occur more often than phrases.
 const (
 	phraseRepeats  = 4
@@ -62,7 +62,7 @@ func (m *Model) collapse(s *Segment) {
 		if len(s.Logprobs) >= to {
 			s.Logprobs = slices.Delete(s.Logprobs, from, to)
 		}
-		// Words that begin within what went go with it.
+		// Words that begin within the removed text are removed too.
 		at := 0
 		words = slices.DeleteFunc(slices.Clone(words), func(w Word) bool {
 			gone := at >= from && at < to

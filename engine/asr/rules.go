@@ -8,7 +8,7 @@ import (
 	"quern/kernels/vec"
 )
 
-// rules bar tokens by what stands before them, as the model was trained.
+// rules bar tokens by those before them, as the model was trained.
 //
 // Radford et al., 2022, §2.3; OpenAI, whisper, decoding.py.
 type rules struct {
@@ -23,7 +23,7 @@ type rules struct {
 
 var never = float32(math.Inf(-1))
 
-// apply sets the logits of what may not follow sampled to -Inf.
+// apply sets the logits of tokens that may not follow sampled to -Inf.
 func (r *rules) apply(logits []float32, sampled []token.ID) {
 	if len(sampled) == 0 {
 		for _, id := range r.begin {
@@ -193,5 +193,5 @@ func draw(logits []float32, temperature, u float64) ranking {
 	return top[0]
 }
 
-// impossible is a weight that no token of any use has: vectors give it to what is barred.
+// impossible is a weight that no token of any use has: vectorised code gives it to barred tokens.
 const impossible = 0x1p-125

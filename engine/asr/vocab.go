@@ -39,7 +39,7 @@ func vocabularyOf(set *weights.Set, vocab int) (vocabulary, error) {
 	return hfVocab{v}, nil
 }
 
-// withoutPostProcessor returns what token needs of m. Whisper's post-processor
+// withoutPostProcessor returns the metadata that token needs of m. Whisper's post-processor
 // puts several tokens before a text, which token has no notion of; the prompts
 // of this package have their own.
 func withoutPostProcessor(m *weights.Meta) (*weights.Meta, error) {

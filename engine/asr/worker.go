@@ -39,7 +39,7 @@ type task interface {
 }
 
 // A worker owns the decoder: one goroutine takes every task a step further at a
-// time, in one batch. What a task sees does not depend on the others.
+// time, in one batch. A task's result does not depend on the others.
 type worker struct {
 	exec  graph.Exec
 	cache graph.Cache
@@ -182,7 +182,7 @@ func (w *worker) step() {
 	}
 }
 
-// compute runs the batch. What panics there ends the jobs in it, not the process.
+// compute runs the batch. A panic ends the jobs in it, not the process.
 func (w *worker) compute(ctx context.Context) (err error) {
 	defer rescue.Panic(&err)
 	_, err = w.exec.Run(ctx, &w.batch, w.cache)

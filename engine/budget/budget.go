@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// A Budget is a number of bytes that requests take shares of. Who does not get
-// one waits. Large shares are given in order of asking; small ones do not wait
+// A Budget is a number of bytes that requests acquire shares of; a request waits until its share
+// is free. Large shares are assigned in the order of their requests; small ones do not wait
 // for them. The first three fields must not change.
 type Budget struct {
 	Total   int64
@@ -20,11 +20,11 @@ type Budget struct {
 	waiting []*Share
 }
 
-// A Share is a part of a Budget, or the wish for one.
+// A Share is a part of a Budget, acquired or waited for.
 type Share struct {
 	of    *Budget
 	n     int64
-	given chan struct{} // closed when it is given
+	given chan struct{} // closed when it is acquired
 }
 
 // Take waits for a share of n bytes, or of all but the reserve where n is more.
@@ -55,7 +55,7 @@ func (b *Budget) Take(ctx context.Context, n int) (*Share, error) {
 	return nil, ctx.Err()
 }
 
-// Release gives a share back, once.
+// Release releases a share. It is to be called once.
 func (s *Share) Release() {
 	b := s.of
 	b.mu.Lock()
@@ -71,7 +71,7 @@ func (b *Budget) Used() int64 {
 	return b.used
 }
 
-// give serves those who wait. mu is held.
+// give assigns free bytes to shares that wait. mu is held.
 func (b *Budget) give() {
 	held := false // a large share is waited for, and those behind it
 	b.waiting = slices.DeleteFunc(b.waiting, func(s *Share) bool {

@@ -10,13 +10,13 @@ import (
 	"quern/engine"
 )
 
-// A Ref is what a name stands for: a model, or a model with one of its adapters.
+// A Ref is a model, or a model with one of its adapters.
 type Ref struct {
 	*Entry
 	Adapter int // of Options.Adapters, from 1; 0 is none
 }
 
-// Called is what requests call it.
+// Called is its id in requests.
 func (r Ref) Called() string {
 	if r.Adapter == 0 {
 		return r.ID

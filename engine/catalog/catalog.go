@@ -1,4 +1,4 @@
-// Package catalog knows the models there are: those configured, those found in
+// Package catalog lists the models there are: those configured, those found in
 // folders, and those built in. It reads no model itself: Options.Kinds does.
 package catalog
 
@@ -22,9 +22,9 @@ import (
 	"quern/formats/weights"
 )
 
-// Kinds knows model files.
+// Kinds recognises and describes model files.
 type Kinds interface {
-	// Describe reads what a file, or a folder that is one model, tells of itself.
+	// Describe reads the description of a file, or of a folder that is one model.
 	Describe(id, path string, o engine.ModelOptions) (*About, error)
 	// IsFile reports whether a file found in a folder is a model by itself.
 	IsFile(path string) bool
@@ -33,18 +33,18 @@ type Kinds interface {
 	IsFolder(path string, entries []fs.DirEntry) bool
 }
 
-// Options say what there is: engine.Options' models, folders and names, and what is part
+// Options are engine.Options' models, folders and names, and the models that are part
 // of the program.
 type Options struct {
 	engine.Options
-	BuiltIn []BuiltIn // listed beside models of one's own where Builtin says so
+	BuiltIn []BuiltIn // listed beside other models where Builtin says so
 	Kinds   Kinds
 }
 
 // BuiltIn is a model that is part of the program.
 type BuiltIn struct {
 	engine.ModelOptions
-	Needed func(others []*Entry) bool // by who has these models and does not ask for what is built in
+	Needed func(others []*Entry) bool // whether to list it beside these other models where Builtin does not say so
 }
 
 // A Catalog is every model there is. Its list is replaced as a whole, so no reader waits
@@ -57,7 +57,7 @@ type Catalog struct {
 
 	current atomic.Pointer[[]*Entry]
 	last    atomic.Int64 // when the last scan ended, Unix nanoseconds
-	changed atomic.Bool  // since the last scan began, by somebody who said so
+	changed atomic.Bool  // Changed was called since the last scan began
 	lookups atomic.Int64
 	aliases atomic.Pointer[map[string]string]
 
@@ -85,17 +85,17 @@ const (
 	builtIn
 )
 
-// rank orders places: what is configured and what folders hold is equally the user's wish.
+// rank orders places: configured models and those of folders rank equally.
 func (p place) rank() place { return max(p, found) }
 
-// About is what the files of a model tell without loading it. It does not change.
+// About is what the files of a model say without loading it. It does not change.
 type About struct {
-	engine.ModelInfo // but for what depends on its being loaded, and on its name
+	engine.ModelInfo // but for fields that depend on its being loaded, and on its name
 	Path             string
 	Remote           bool           // not fetched yet: the rest is a guess
 	Voices           []engine.Voice // of a model that speaks
 	Mute             error          // why it has none
-	Lacks            string         // what others of the kind can do and this model cannot, or ""
+	Lacks            string         // a capability of the kind that this model lacks, or ""
 }
 
 // Aliases are other names of models.
@@ -104,7 +104,7 @@ func (c *Catalog) Aliases() map[string]string { return *c.aliases.Load() }
 // SetAliases replaces them. The map must not change afterwards.
 func (c *Catalog) SetAliases(names map[string]string) { c.aliases.Store(&names) }
 
-// New describes what is configured and built in, and reads the folders once.
+// New describes the configured and built-in models, and reads the folders once.
 func New(o Options) (*Catalog, error) {
 	c := &Catalog{o: o}
 	c.SetAliases(o.Aliases)
@@ -143,7 +143,7 @@ func (c *Catalog) Add(o engine.ModelOptions) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	for !slices.Contains(c.List(), n) { // a scan that others began may not have ended
+	for !slices.Contains(c.List(), n) { // a scan of another goroutine may not have ended
 		c.Refresh()
 	}
 	return n, nil
@@ -203,7 +203,7 @@ func (c *Catalog) describe(id, path string, o engine.ModelOptions) (*Entry, erro
 		return nil, fmt.Errorf("the name %q is not valid UTF-8, as requests are; rename the file", id)
 	}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
-		return nil, fmt.Errorf("%s is neither a file nor a folder", path) // a pipe would be waited for
+		return nil, fmt.Errorf("%s is neither a file nor a folder", path) // opening a pipe would block
 	}
 	about, err := c.about(id, path, o)
 	if err != nil {
@@ -240,7 +240,7 @@ func (c *Catalog) Fetched(n *Entry, path string) error {
 	return err
 }
 
-// about describes what another process may be writing.
+// about describes a model, whose files another process may be writing.
 func (c *Catalog) about(id, path string, o engine.ModelOptions) (a *About, err error) {
 	err = rescue.Do(func() (err error) {
 		a, err = c.o.Kinds.Describe(id, path, o)
@@ -265,7 +265,7 @@ func (c *Catalog) List() []*Entry {
 // nothing, however short a time ago that was.
 func (c *Catalog) Changed() { c.changed.Store(true) }
 
-// stale reports whether folders may hold what List has not.
+// stale reports whether folders may hold models that are not in List.
 func (c *Catalog) stale() bool {
 	return c.changed.Load() || c.current.Load() == nil || len(c.folders) > 0 && time.Now().UnixNano()-c.last.Load() >= int64(rescanEvery)
 }
@@ -289,7 +289,7 @@ func (c *Catalog) Refresh() {
 	}
 }
 
-// scanned lets those go on who wait for a scan.
+// scanned wakes the goroutines that wait for a scan.
 func (c *Catalog) scanned() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -352,7 +352,7 @@ func (n *Entry) samePath(other *Entry) bool {
 	return a != "" && samePath(a, b)
 }
 
-// samePath reports whether two paths name the same place, as far as they tell.
+// samePath reports whether two paths name the same place, without following links.
 func samePath(a, b string) bool {
 	if a == b {
 		return true
@@ -372,10 +372,10 @@ func (c *Catalog) At(path string) *Entry {
 	return nil
 }
 
-// About is what is known of the model.
+// About is the description of the model.
 func (n *Entry) About() *About { return n.about.Load() }
 
-// capabilities lists what a kind of model can be asked for.
+// capabilities lists the kinds of requests that a kind of model serves.
 var capabilities = map[engine.Kind][]string{
 	engine.KindChat:           {"chat", "completion", "embedding"},
 	engine.KindCompletion:     {"completion", "embedding"},
@@ -386,18 +386,18 @@ var capabilities = map[engine.Kind][]string{
 	engine.KindTranscription:  {"transcription"},
 }
 
-// Sound reports whether a model speaks or listens, one request after the other.
+// Sound reports whether a model is of speech or transcription, which serve one request at a time.
 func (a *About) Sound() bool {
 	return a.Kind == engine.KindSpeech || a.Kind == engine.KindTranscription
 }
 
-// serves says whether a model answers requests for want.
+// serves reports whether a model answers requests for want.
 func (a *About) serves(want engine.Kind) bool {
 	return want == "" || slices.Contains(capabilities[a.Kind], string(want)) && string(want) != a.Lacks
 }
 
-// Answers refuses a model that serves none of kinds. What is not fetched yet may be
-// anything.
+// Answers refuses a model that serves none of kinds. A model that is not fetched yet may be
+// of any kind.
 func (n *Entry) Answers(kinds ...engine.Kind) error {
 	if a := n.About(); a.Remote || len(kinds) == 0 || slices.ContainsFunc(kinds, a.serves) {
 		return nil
@@ -405,7 +405,7 @@ func (n *Entry) Answers(kinds ...engine.Kind) error {
 	return n.Refusal(kinds...)
 }
 
-// Refusal says that a model cannot do what was asked of it.
+// Refusal is the error that a model serves none of kinds.
 func (n *Entry) Refusal(kinds ...engine.Kind) error {
 	kind := n.About().Kind
 	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k engine.Kind) bool { return k == "" })
@@ -419,7 +419,7 @@ func (n *Entry) Refusal(kinds ...engine.Kind) error {
 	return engine.Errorf(engine.CodeModelNotSupported, "model", "model %q is of type %s, and this endpoint needs %s%s", n.ID, kind, kinds[0], hint)
 }
 
-// Info describes the model as clients see it, without what depends on its being loaded.
+// Info describes the model as clients see it, without fields that depend on its being loaded.
 func (n *Entry) Info() engine.ModelInfo {
 	a := n.About()
 	i := a.ModelInfo

@@ -14,7 +14,7 @@ import (
 	"quern/formats/gguf"
 )
 
-// A folder is a directory of model files, with what its last scan found by path.
+// A folder is a directory of model files, with the findings of its last scan by path.
 type folder struct {
 	path  string
 	place place
@@ -24,7 +24,7 @@ type folder struct {
 // A finding is a model file, or a folder that is one model, as a scan saw it.
 type finding struct {
 	stamp string // sizes and times of its files: while it stays, the file is not read again
-	n     *Entry // nil: of no use
+	n     *Entry // nil: not a model that can be served
 }
 
 // maxDepth bounds how deep below a model folder files are looked for:
@@ -35,8 +35,8 @@ const maxDepth = 4
 // description, or the tokens of a recogniser.
 var markers = []string{"config.json", "tokens.txt", "vocab.txt"}
 
-// scan lists the folder's models. Each directory is read once. What may be a model is
-// looked into when it is new or has changed, and one that cannot be served is logged
+// scan lists the folder's models. Each directory is read once. Files that may be models
+// are read when they are new or have changed; one that cannot be served is logged
 // then.
 func (f *folder) scan(c *Catalog) []*Entry {
 	found := map[string]finding{}
@@ -54,13 +54,13 @@ func (f *folder) scan(c *Catalog) []*Entry {
 	return list
 }
 
-// walk puts what is in a directory, rel below the folder's with slashes, into found.
+// walk adds the findings of a directory, rel below the folder's with slashes, to found.
 func (f *folder) walk(c *Catalog, dir, rel string, found map[string]finding) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
-	// To open a pipe is to wait until somebody writes into it.
+	// Opening a named pipe blocks until a process opens it for writing.
 	entries = slices.DeleteFunc(entries, func(d fs.DirEntry) bool {
 		mode := d.Type()
 		if mode&fs.ModeSymlink != 0 {
@@ -126,7 +126,7 @@ func (f *folder) walk(c *Catalog, dir, rel string, found map[string]finding) err
 	return nil
 }
 
-// stamp tells versions of files in a directory apart. What a link leads to counts.
+// stamp is a text that changes with the files of a directory. Links are followed.
 func stamp(dir string, entries ...fs.DirEntry) string {
 	var b strings.Builder
 	for _, d := range entries {

@@ -19,7 +19,7 @@ func (c *Catalog) Find(id string) *Entry {
 	return nil
 }
 
-// Exactly returns what has this id: a model, or a model with an adapter.
+// Exactly returns the model, or the model with an adapter, that has this id.
 func (c *Catalog) Exactly(id string) (Ref, bool) {
 	if n := c.Find(id); n != nil {
 		return Ref{Entry: n}, true
@@ -34,32 +34,32 @@ func (c *Catalog) Exactly(id string) (Ref, bool) {
 	return Ref{}, false
 }
 
-// usualNames are what clients call the default models of a kind when their users did not tell
-// them another name.
+// usualNames are what clients call the default models of a kind when their users configured no
+// other name.
 var usualNames = map[string]engine.Kind{
 	"whisper-1": engine.KindTranscription, "asr-1": engine.KindTranscription, "gpt-4o-transcribe": engine.KindTranscription, "gpt-4o-mini-transcribe": engine.KindTranscription,
 	"tts-1": engine.KindSpeech, "tts-1-hd": engine.KindSpeech, "gpt-4o-mini-tts": engine.KindSpeech,
 }
 
 // Lookup finds the model a request means: exact id, alias, id without its ":quant"
-// part when unambiguous, then without regard to case, then what a pull of that name has
-// brought; any of these with ":" and the name of one of the model's adapters. An empty name is the default model of the first of kinds
-// that has one. Where there is no such model, folders
-// that were not looked at just now are read again first.
+// part when unambiguous, then without regard to case, then the model that a pull of that
+// name has stored; any of these with ":" and the name of one of the model's adapters. An empty
+// name is the default model of the first of kinds that has one. Where there is no such model,
+// folders whose last scan is rescanEvery ago are read again first.
 func (c *Catalog) Lookup(name string, kinds ...engine.Kind) (Ref, error) {
 	c.lookups.Add(1)
 	n, err := c.listed(name, kinds)
 	var missing *engine.Error
-	if !errors.As(err, &missing) || !slices.Contains(mendable, missing.Code) || !c.stale() {
+	if !errors.As(err, &missing) || !slices.Contains(rescannable, missing.Code) || !c.stale() {
 		return n, err
 	}
 	c.Refresh()
 	return c.listed(name, kinds)
 }
 
-// mendable are failures that a model which has come since may mend: of requests that name
-// one, and of those that name none.
-var mendable = []engine.Code{engine.CodeModelNotFound, engine.CodeMissingParam}
+// rescannable are errors that a model added since the last scan may resolve: of requests that
+// name one, and of those that name none.
+var rescannable = []engine.Code{engine.CodeModelNotFound, engine.CodeMissingParam}
 
 // Lookups is how many there have been.
 func (c *Catalog) Lookups() int64 { return c.lookups.Load() }
@@ -102,7 +102,7 @@ func (c *Catalog) named(name string) (Ref, error) {
 	return Ref{}, c.notFound(name, c.List())
 }
 
-// loosely finds what a name means as it stands.
+// loosely finds the model of a name that has no adapter's behind it.
 func (c *Catalog) loosely(name string) (Ref, bool) {
 	if r, ok := c.Exactly(name); ok {
 		return r, true
@@ -159,8 +159,8 @@ func (c *Catalog) usual(name string) (engine.Kind, bool) {
 }
 
 // defaultFor returns the model a request means that names none: the configured one,
-// or the only one that serves. What was only pulled gives way to what the server was
-// started with, and what is built in to any other model.
+// or the only one that serves. Configured models and those of folders come before pulled
+// ones, and these before built-in ones.
 func (c *Catalog) defaultFor(kind engine.Kind) (Ref, error) {
 	if id := c.o.Defaults[kind]; id != "" {
 		n, err := c.named(id)

@@ -38,7 +38,7 @@ type TemplateError struct {
 
 func (e *TemplateError) Error() string { return e.Message }
 
-// Unwrap returns what stopped the rendering.
+// Unwrap returns the cause.
 func (e *TemplateError) Unwrap() error { return e.err }
 
 // templateError wraps an error of jinja's Render. A template may break on arguments that are no

@@ -17,7 +17,7 @@ import (
 // turn where the template refuses those: a line of JSON for each, and what a
 // call looks like in the format. Calls and results of earlier turns become text
 // too, unless the template shows calls. A template that shows neither is
-// answered in hermes-json. What is added counts as the client's text: it spells
+// answered in hermes-json. The added text counts as the client's: it spells
 // no control tokens.
 func (t *Template) WithTools(found wire.Found, req *Request) (*Request, *wire.Format, error) {
 	if found.Tools || len(req.Tools) == 0 {

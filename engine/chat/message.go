@@ -18,7 +18,7 @@ const (
 	shapeEither              // as the client sent it
 )
 
-// A beside says what content stands beside tool calls if there is no text.
+// A beside is the content beside tool calls if there is no text.
 type beside uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 	besideNone
 )
 
-// wants is what a template was found to want.
+// wants is the message shapes that a template takes.
 type wants struct {
 	content    map[string]shape // by role; the zero shape where nothing was found out
 	stringArgs bool             // a tool call's arguments as the JSON string, not as an object

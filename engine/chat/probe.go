@@ -7,7 +7,7 @@ import (
 	"quern/engine/chat/internal/jinja"
 )
 
-// Words that no template contains, to look for in what one prints.
+// Words that no template contains, to look for in its output.
 const (
 	needle    = "quernNeedle"
 	needleKey = "quernKey"
@@ -22,7 +22,7 @@ const (
 	probeBytes = 1 << 20
 )
 
-// probe finds out what the template wants by rendering small conversations.
+// probe finds the message shapes that the template takes by rendering small conversations.
 // There is no other way: templates do not declare it. A conversation that
 // cannot be rendered in any shape says nothing, and the defaults stay.
 func (t *Template) probe() {
@@ -42,7 +42,7 @@ func (t *Template) probe() {
 
 type prober struct{ t *Template }
 
-// render returns what the template prints for messages in the given shapes,
+// render returns the template's output for messages in the given shapes,
 // and whether it prints at all.
 func (p prober) render(w wants, messages ...Message) (string, bool) {
 	base, err := p.t.variables(context.Background(), &Request{Messages: messages})
@@ -96,7 +96,7 @@ func calling(id, result string) []Message {
 // string, or prints "None".
 func (p prober) calls(w *wants) {
 	kept := wants{}                 // in which it shows no calls, but can be kept from breaking
-	for _, n := range []int{3, 2} { // a template may know calls but not results
+	for _, n := range []int{3, 2} { // a template may have calls but no results
 		for _, w.stringArgs = range []bool{false, true} {
 			noneWorks, noneShows := p.showsCall(*w, n, true)
 			emptyWorks, emptyShows := p.showsCall(*w, n, false)

@@ -7,7 +7,7 @@ import (
 	"quern/engine/chat/internal/jinja"
 )
 
-// A Prompt is a rendered conversation that knows which of its bytes a client
+// A Prompt is a rendered conversation that records which of its bytes a client
 // sent.
 //
 // Only the template may spell control tokens: if a user writes <|im_start|>,

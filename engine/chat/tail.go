@@ -2,8 +2,8 @@ package chat
 
 import "quern/engine/chat/internal/jinja"
 
-// Tail is what the template says behind the last text of a client: the end of
-// the last turn, and what opens the answer (see wire.Options). Text of an answer
+// Tail is the template's text after the last text of a client: the end of
+// the last turn, and the opening of the answer (see wire.Options). Text of an answer
 // that is to be continued is dots.
 func (p *Prompt) Tail() string {
 	from := 0

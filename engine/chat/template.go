@@ -21,7 +21,7 @@ type Options struct {
 	// on, or finds them undefined where they are empty.
 	BOS, EOS, Unknown, Pad string
 
-	Log *slog.Logger     // told once about each repair a template needs; nil: not logged
+	Log *slog.Logger     // has a line for each repair a template needs; nil: not logged
 	Now func() time.Time // the clock of strftime_now; nil is time.Now
 }
 
@@ -92,7 +92,7 @@ type Kwarg struct {
 }
 
 // A KwargError is a template variable of a request that cannot be used. It wraps
-// ErrRequest and what is wrong.
+// ErrRequest and the cause.
 type KwargError struct {
 	Name string
 	Err  error
@@ -102,7 +102,7 @@ func (e *KwargError) Error() string {
 	return fmt.Sprintf("%v: template variable %.60q: %v", ErrRequest, e.Name, e.Err)
 }
 
-// Unwrap returns what the error is of.
+// Unwrap returns the cause.
 func (e *KwargError) Unwrap() []error { return []error{ErrRequest, e.Err} }
 
 // A Request is a conversation to render.
@@ -174,7 +174,7 @@ func (t *Template) variables(ctx context.Context, req *Request) (*jinja.Dict, er
 			vars.Set(s.name, jinja.Text(s.text))
 		}
 	}
-	if !t.wants.omitNone { // what Hugging Face does
+	if !t.wants.omitNone { // as Hugging Face does
 		vars.Set("documents", jinja.None)
 		vars.Set("tools", jinja.None)
 	}
@@ -252,7 +252,7 @@ func memory(messages []Message) int {
 	return min(base+8*size*len(messages), most)
 }
 
-// A resumption knows where a prompt that continues a message has to end.
+// A resumption finds where a prompt that continues a message has to end.
 type resumption struct {
 	// standIn is set if the message has no text for the engine to mark. It is
 	// then given some, which is cut off again.

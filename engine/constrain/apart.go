@@ -10,7 +10,7 @@ import (
 	"quern/engine/wire/rules"
 )
 
-// ReadAs is how content of a form is read.
+// ReadAs is the wire form as which content of a constraint is parsed.
 func ReadAs(k *engine.Constraint) wire.Form {
 	switch {
 	case k == nil:
@@ -21,15 +21,15 @@ func ReadAs(k *engine.Constraint) wire.Form {
 	return wire.FormText
 }
 
-// A mixedError says that replies of the form cannot be told from calls.
+// A mixedError says that replies of the form cannot be distinguished from calls.
 type mixedError struct{ opener, format string }
 
 func (e *mixedError) Error() string {
 	return fmt.Sprintf("a reply of this form may begin with %q, as calls in the wire format %q of this model do; leave it or the tools out", e.opener, e.format)
 }
 
-// apart makes sure that what stands in place of the form cannot be taken for it. Of a call
-// that is an error. Thinking is given up for it: mayThink says whether it was not.
+// apart checks that no text of the form begins as a call or thinking does. With a call
+// that is an error. Thinking is not allowed then: mayThink reports whether it is.
 func (k *Calls) apart(c *Compiler) (mayThink bool, err error) {
 	thinking, calls := rules.Openers(k.Format, k.Options)
 	if ReadAs(k.Form) == wire.FormText && len(calls) > 0 && k.Format.OpensBare() {
@@ -47,7 +47,7 @@ func (k *Calls) apart(c *Compiler) (mayThink bool, err error) {
 	return open == "", err
 }
 
-// firsts tells how texts of a form may begin. It asks a grammar over single bytes, which every
+// firsts are the beginnings of texts of a form. It asks a grammar over single bytes, which every
 // opener can be spelled with, and makes that when it has to.
 type firsts struct {
 	c *Compiler
@@ -83,7 +83,7 @@ func (f *firsts) begins(openers []rules.Opener) (string, error) {
 	return "", nil
 }
 
-// mayBegin reports whether it is worth asking: only grammars can name a token, and values of
+// mayBegin reports whether an opener has to be checked: only grammars can name a token, and values of
 // JSON begin with few bytes.
 func (f *firsts) mayBegin(o rules.Opener) bool {
 	switch {

@@ -117,7 +117,7 @@ func TestFormsBesideTools(t *testing.T) {
 	}
 }
 
-// What is wrong with a form is told of it, beside tools too.
+// An error of a form names the form, beside tools too.
 func TestFormBesideToolsRefused(t *testing.T) {
 	v := markedVocab(t)
 	for _, tt := range []struct {

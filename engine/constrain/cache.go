@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A cache holds the grammars that were asked for last, and why others could not be
-// made. An entry is in it from when its grammar begins to be made.
+// A cache holds the grammars that were used last, and the errors of those that could not be
+// made. An entry is added when its grammar begins to be made.
 type cache struct {
 	mu      sync.Mutex
 	entries []*entry // longest unused first
@@ -39,8 +39,8 @@ func (c *cache) enter(key key) (e *entry, added bool) {
 	return e, true
 }
 
-// shrink forgets what was not used for longest, until what is kept keeps to the limits.
-// Grammars grow while they are used, so what they take is asked each time.
+// shrink evicts the least recently used entries, until the cache is within its limits.
+// Grammars grow while they are used, so their bytes are counted each time.
 func (c *cache) shrink() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,8 +54,8 @@ func (c *cache) shrink() {
 	}
 }
 
-// use finds an entry and notes that it was. A grammar in which sequences can only fail
-// any more is forgotten, to be made anew.
+// use finds an entry and makes it the latest. A grammar that has reached its limits, in which
+// sequences can only fail, is dropped, to be made again.
 func (c *cache) use(key key) *entry {
 	i := slices.IndexFunc(c.entries, func(e *entry) bool { return e.key == key })
 	if i < 0 {
@@ -80,7 +80,7 @@ func (e *entry) made() *Grammar {
 	}
 }
 
-// bytes is what e takes now.
+// bytes is the memory of e now.
 func (e *entry) bytes() int {
 	if g := e.made(); g != nil {
 		return g.g.Bytes()

@@ -22,7 +22,7 @@ type Calls struct {
 	Form   *engine.Constraint // of the words, nil where they are free
 }
 
-// A Place says where a request has the schema of a tool, and whether all of that must count.
+// A Place is the request field of a tool's schema, and whether all of it must be enforced.
 type Place struct {
 	Param  string
 	Strict bool
@@ -70,7 +70,7 @@ func (k *Calls) key() (out key) {
 	return out
 }
 
-// A formError is what is wrong with the form.
+// A formError is an error of the form.
 type formError struct{ error }
 
 func (e formError) Unwrap() error { return e.error }
@@ -80,7 +80,7 @@ func (k *Calls) build(c *Compiler, b *grammar.Builder, g *Grammar) (root *gramma
 		if len(t.Parameters) == 0 || string(t.Parameters) == "null" {
 			continue
 		}
-		// One schema alone tells whose fault it is.
+		// Compile each schema alone to find the one at fault.
 		one := grammar.NewBuilder(limits)
 		n, _, err := schema.Add(one, t.Parameters, schema.Options{Strict: k.Places[i].Strict, Limits: limits})
 		if err == nil {

@@ -18,7 +18,7 @@ import (
 	"quern/engine/token"
 )
 
-// Limits of what is kept and of what waits, each of one model.
+// Limits of the cache and of the queue, each of one model.
 const (
 	maxCached  = 32       // grammars
 	maxBytes   = 64 << 20 // of their memory, as they grow
@@ -46,14 +46,14 @@ type Compiler struct {
 }
 
 // New returns the Compiler of a model with the vocabulary v, in which control tokens and
-// marks are no text. What it needs of v is made when the first constraint comes.
+// marks are no text. Its tables of v are made with the first constraint.
 func New(v *token.Vocab, marks ...token.ID) *Compiler {
 	return &Compiler{vocab: v, marks: marks, work: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
 // A Grammar is a constraint that replies of a model can keep to.
 type Grammar struct {
-	Notes    []string // what of a schema is read as a comment
+	Notes    []string // keywords of a schema that are read as comments
 	MayThink bool     // of Calls: replies may open thinking
 	g        *grammar.Grammar
 	c        *Compiler
@@ -86,7 +86,7 @@ func (c *Compiler) Compile(ctx context.Context, k *engine.Constraint) (*Grammar,
 	return e.grammar, nil
 }
 
-// A build makes the rules of a grammar, and says what it found of them.
+// A build makes the rules of a grammar, and returns notes about them.
 type build func(*grammar.Builder, *Grammar) (root *grammar.Node, err error)
 
 // entry returns the entry of key once it is ready.
@@ -127,7 +127,7 @@ func (c *Compiler) make(ctx context.Context, key key, build build) (*entry, erro
 	return e, nil
 }
 
-// fill makes the grammar of e. Requests that wait for it are told of a panic, too.
+// fill makes the grammar of e. A panic ends requests that wait for it with an error, too.
 func (c *Compiler) fill(e *entry, build build) {
 	defer close(e.ready)
 	defer func() {
@@ -146,8 +146,8 @@ func (c *Compiler) fill(e *entry, build build) {
 		g.g, err = b.Compile(root, c.trie)
 	}
 	if err == nil {
-		// The first mask is often the dearest. Made here it keeps no step waiting, and
-		// what is too costly is refused before it is too late to say so.
+		// The first mask often costs most. Made here it delays no step, and
+		// a form that costs too much is refused before the answer begins.
 		_, err = g.Mask().Bits()
 	}
 	if e.err = err; err == nil {
@@ -155,7 +155,7 @@ func (c *Compiler) fill(e *entry, build build) {
 	}
 }
 
-// prepare sorts the vocabulary. What the decoder of replies leaves out is no text.
+// prepare sorts the vocabulary. Tokens that the decoder of replies leaves out are no text.
 func (c *Compiler) prepare() {
 	n := c.vocab.Size()
 	v := grammar.Vocab{Bytes: make([][]byte, n), EOG: c.vocab.Ending()}

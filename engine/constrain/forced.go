@@ -20,8 +20,8 @@ type splitter struct {
 const maxLook = 64
 
 // Forced implements sample.Mask: the bytes that are certain, split as all of the text is.
-// What is not split where the reply has come to is for the model to write; so are the
-// last tokens if a longer one could stand in their place, as llguidance has it.
+// If the split has no boundary at the end of the reply, the model draws the next token; so it does
+// for the last tokens if a longer one could stand in their place, as in llguidance.
 func (m *mask) Forced(dst, before []token.ID) []token.ID {
 	text := m.state.Forced()
 	if len(text) == 0 {
@@ -30,7 +30,7 @@ func (m *mask) Forced(dst, before []token.ID) []token.ID {
 	ids := m.split(text, before)
 	left := len(text) // bytes behind ids[:at]
 	at, start := 0, m.state.Tokens()
-	for at < len(ids) && m.state.Accept(ids[at]) == nil { // what is no text is not
+	for at < len(ids) && m.state.Accept(ids[at]) == nil { // tokens that are no text are not accepted
 		left -= len(m.c.vocab.Bytes(ids[at]))
 		at++
 	}
@@ -86,7 +86,7 @@ func (m *mask) spans(n int) bool {
 	if m.state.Mask(m.words) != nil {
 		return true
 	}
-	// Others are beginnings of these bytes, so the first that are allowed tell.
+	// Others are beginnings of these bytes, so the first that are allowed decide.
 	for i, w := range m.words {
 		for ; w != 0; w &= w - 1 {
 			if len(m.c.vocab.Bytes(token.ID(i<<5+bits.TrailingZeros32(w)))) > n {

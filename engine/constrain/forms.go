@@ -31,7 +31,7 @@ var forms = map[engine.Form]form{
 	engine.FormChoice:  {engine.CodeInvalidGrammar, "choices", maxSource, ofChoice},
 }
 
-// check refuses what is not even read.
+// check refuses a constraint of an unknown form or above its size, before it is read.
 func check(k *engine.Constraint) error {
 	f, ok := forms[k.Form]
 	if !ok {
@@ -75,11 +75,11 @@ func ofChoice(_ *Compiler, b *grammar.Builder, k *engine.Constraint) (*grammar.N
 	return b.Choice(k.Choices...), nil, nil
 }
 
-// maxPointer bounds how much of a JSON Pointer and of a reason, which hold a client's
-// own words, is told.
+// maxPointer and maxReason bound the bytes of a JSON Pointer and of a reason in an error, which
+// contain text of the client's.
 const maxPointer, maxReason = 200, 400
 
-// refusal is what clients are told of an error of build.
+// refusal is the error that clients get of an error of build.
 func refusal(k *engine.Constraint, err error) error {
 	var p *panicError
 	if errors.As(err, &p) {
@@ -121,8 +121,8 @@ type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// Failure returns what clients are told of an error that a reply under a constraint ended
-// with, or nil if that is another's to tell.
+// Failure returns the error that clients get if a reply under a constraint has ended with err,
+// or nil if err is not of the constraint.
 func Failure(err error) error {
 	var l *grammar.LimitError
 	if !errors.As(err, &l) {

@@ -97,7 +97,7 @@ func (b *Backend) NewCache(s graph.CacheSpec) (graph.Cache, error) {
 	return c, nil
 }
 
-// align is what layers of a new shape begin at a multiple of: a cache line.
+// align is the alignment of the first layer of a shape: a cache line.
 const align = 64
 
 func aligned(n int) int { return (n + align - 1) / align * align }
@@ -115,8 +115,8 @@ func (c *cache) CopyState(dst, src int32) {
 	copy(c.states[int(dst)*n:(int(dst)+1)*n], c.states[int(src)*n:])
 }
 
-// Numerics implements graph.Portable: each level has kernels of its own, and lays keys out as
-// they read them.
+// Numerics implements graph.Portable: each CPU level has kernels of its own, and its own order of
+// keys in memory.
 func (c *cache) Numerics() string {
 	n := runtime.GOARCH + " " + kernels.Level()
 	if slices.ContainsFunc(c.kept, func(k kept) bool { return k.kv.InPairs() }) {

@@ -28,8 +28,8 @@ func Open(n int) *Backend {
 	return &Backend{turn: newTurn(), pool: threads.NewPool(max(1, n)), repack: true, copies: copies{of: map[matrix]*copied{}}}
 }
 
-// InFileOrder has matrices used as they lie in their files, without copies of those that are
-// multiplied faster in another order. It is called before Compile, and returns b.
+// InFileOrder switches repacking off: matrices are read from their files, without copies of those
+// that are multiplied faster in another order. It is called before Compile, and returns b.
 func (b *Backend) InFileOrder() *Backend {
 	b.repack = false
 	return b
@@ -60,12 +60,12 @@ type exec struct {
 	batched map[[3]int]*attention.BatchAttention // by heads, key heads and their width
 	queries []attention.Query                    // (rows) of the attention at work
 
-	// Of encoders and of those that attend to what they found.
+	// Of encoders and of decoders with cross-attention.
 	encodes bool
 	panels  []panels                             // by worker
 	dense   map[[2]int]*attention.DenseAttention // by heads and their width
 
-	low []float32 // what adapters' products pass through, of every row at most
+	low []float32 // products of adapters' A, of every row at most
 
 	// The run in progress.
 	in     *graph.Batch
@@ -172,7 +172,7 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		// In the same turn: others would have the processors idle, or in their way.
+		// In the same turn: else the processors would idle, or another Exec would contend for them.
 		e.b.turn.yield(start)
 		e.b.pool.Run(len(in.Want), &e.taken)
 		e.results[0] = nil
@@ -180,8 +180,7 @@ func (e *exec) Run(ctx context.Context, in *graph.Batch, c graph.Cache) ([][]flo
 	return e.results, nil
 }
 
-// findEnds notes how long the sequence of each row is, for attention that looks
-// ahead.
+// findEnds sets the length of each row's sequence, for bidirectional attention.
 func (e *exec) findEnds() {
 	if e.ends == nil {
 		return

@@ -84,7 +84,7 @@ func newCache(t testing.TB, b *Backend) graph.Cache {
 }
 
 // A row's result must not depend on how its sequence was cut into batches, on
-// who shares them, or on which blocks it got.
+// the other sequences in them, or on its blocks.
 func TestBatchingChangesNothing(t *testing.T) {
 	for _, typ := range []quant.Type{quant.F32, quant.F16, quant.Q8_0} {
 		t.Run(typ.String(), func(t *testing.T) {

@@ -14,7 +14,7 @@ func (b *Backend) Do(ctx context.Context, f func(pool *threads.Pool, yield func(
 	}
 	b.turn.take()
 	defer b.turn.give()
-	if err := ctx.Err(); err != nil { // it ended while others had the turn
+	if err := ctx.Err(); err != nil { // it ended while this waited for the turn
 		return err
 	}
 	start := time.Now()

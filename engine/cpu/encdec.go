@@ -110,8 +110,8 @@ func (e *exec) store(op graph.Store, s graph.Step) error {
 	return nil
 }
 
-// denseAttention attends over the whole batch. Layers take turns with what keys
-// and values are packed into.
+// denseAttention attends over the whole batch. Layers share the buffers of packed keys
+// and values.
 func (e *exec) denseAttention(op graph.DenseAttention, s graph.Step) error {
 	key := [2]int{op.Heads, op.HeadDim}
 	a := e.dense[key]

@@ -222,7 +222,7 @@ func TestEncoderAndDecoder(t *testing.T) {
 		}
 		closeTo(t, "scores", out[1], scores)
 
-		// A row's bits do not depend on who shares its memory.
+		// A row's bits do not depend on the other rows of its memory.
 		together := append([]float32(nil), out[0][3*width:4*width]...)
 		one := &graph.Batch{Tokens: []int32{1}, Positions: []int32{0}, Seq: []int32{0}, Tables: [][]int32{{5}}, Memory: [][]int32{in.Tables[0]}}
 		if out, err = decoder.Run(context.Background(), one, cache); err != nil {
@@ -256,7 +256,7 @@ func TestEncoderAndDecoder(t *testing.T) {
 	}
 }
 
-// Who waits gets the turn before who has it gets it again, and in order.
+// Waiters acquire the turn in order, before its holder does again.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := newTurn()

@@ -48,7 +48,8 @@ func layered(t *testing.T, b *Backend, wantedOnly bool) graph.Exec {
 }
 
 // A cache whose layers have unlike heads takes what they take together; a block's copy has
-// all of them; and rows that nobody wants change nothing behind the last layer with keys.
+// all of them; and dropping rows that are not wanted, after the last layer with keys, changes no
+// bit of the rest.
 func TestUnlikeLayers(t *testing.T) {
 	b := Open(2)
 	defer b.Close()

@@ -1,4 +1,4 @@
 package cpu
 
-// assumedMemory is the memory of a machine that does not say.
+// assumedMemory is the memory of a machine of which it is unknown.
 const assumedMemory = 8 << 30

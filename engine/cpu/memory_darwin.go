@@ -2,7 +2,7 @@ package cpu
 
 import "golang.org/x/sys/unix"
 
-// Available is what the machine has, in bytes.
+// Available is the memory of the machine, in bytes.
 func Available() int64 {
 	n, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"quern/kernels/cgroup"
 )
 
-// Available is what programs can still take of the machine's memory, or
-// of what a container may use, in bytes. Cached files count as free: the weights
+// Available is the memory of the machine, or of a container's limit, that is not in
+// use, in bytes. Cached files count as free: the weights
 // of a model are such.
 func Available() int64 {
 	n := int64(assumedMemory)

@@ -2,5 +2,5 @@
 
 package cpu
 
-// Available stands for what the machine has where we do not ask it.
+// Available is an assumption on systems that quern does not ask.
 func Available() int64 { return assumedMemory }

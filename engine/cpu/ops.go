@@ -15,8 +15,8 @@ import (
 	"quern/kernels/vec"
 )
 
-// ops has a row for each op: what binds a step of it to its kernel. All that the step
-// needs is allocated there; running it allocates nothing.
+// ops has a row for each op: the function that binds a step of it to its kernel. It allocates
+// the step's buffers; running a step allocates nothing.
 var ops = index(
 	on((*exec).embed),
 	on((*exec).take),
@@ -153,7 +153,7 @@ func (e *exec) byGroup(s graph.Step, group int, f func(dst, x []float32, at int)
 }
 
 // grain is the number of floats a chunk of row-wise work should have to be
-// worth handing to another thread.
+// worth another worker.
 const grain = 8 << 10
 
 // byRow adds a step that does f for row ranges of value v, in parallel when
@@ -214,9 +214,9 @@ func (e *exec) take(_ graph.Take, s graph.Step) error {
 	return nil
 }
 
-// acts is the scratch that activations are quantised to, one per type. It
-// remembers the value it holds, so that projections of one value by matrices of
-// several types, or with others' steps between them, quantise it once.
+// acts is the scratch that activations are quantised to, one per type. held is
+// the value in it, so that projections of one value by matrices of
+// several types, or with other steps between them, quantise it once.
 type acts struct {
 	x32, x256 act
 }
@@ -416,8 +416,8 @@ func (e *exec) put(layer, k, v int) {
 	})
 }
 
-// batchAttention adds a step in which every row attends to what ask says, in the tables
-// of the layer's pool. Layers take turns with the scratch.
+// batchAttention adds a step in which every row attends by the query that ask returns, in the
+// tables of the layer's pool. Layers share the scratch.
 func (e *exec) batchAttention(heads, kvHeads, headDim, layer int, s graph.Step, o attention.AttendOptions, ask func(row, near int) attention.Query) {
 	key := [3]int{heads, kvHeads, headDim}
 	a := e.batched[key]

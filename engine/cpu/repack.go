@@ -18,7 +18,7 @@ import (
 const leastRepacked = 64 << 10
 
 // repackedChunk is the rows that a worker copies at a time, and repackedPart the bytes that are
-// in memory twice before their rows in the file are told of.
+// in memory twice before Watch.Copied is called with their rows in the file.
 const (
 	repackedChunk = 4 * dot.Sixteen
 	repackedPart  = 16 << 20
@@ -31,7 +31,7 @@ type copied struct {
 	users int // Execs
 }
 
-// An arena is the memory of the matrices that one Exec was first to need. Huge pages cover it, as
+// An arena is the memory of the matrices that one Exec was the first to copy. Huge pages cover it, as
 // they would not if each matrix had memory of its own: of matrices of 2 to 7 MB they left out two fifths.
 type arena struct {
 	free     func() error
@@ -138,17 +138,17 @@ func multiplied(op any) []*weights.Tensor {
 	return nil
 }
 
-// copiedBytes is what the rows of t take that matmul.Interleaves names, of each matrix of a stack,
+// copiedBytes is the bytes of the rows of t that matmul.Interleaves names, of each matrix of a stack,
 // 0 where there are none.
 func (m matrix) copiedBytes(t *weights.Tensor) int {
 	if m.n > 1 && t.Made() {
-		return 0 // what was made is the process's own memory, which a mixture has twice then
+		return 0 // made weights are not mapped: a copy would double the memory of a mixture
 	}
 	return m.n * matmul.Interleaves(t.Type, m.out, m.in) * (t.Size() / (m.n * m.out))
 }
 
-// interleave writes those rows of t to dst. What was copied is told of part by part, so that a
-// matrix is in memory once and not twice.
+// interleave writes those rows of t to dst. Watch.Copied is called part by part, so that a
+// matrix is not in memory twice.
 func (b *Backend) interleave(ctx context.Context, dst []byte, t *weights.Tensor, w graph.Watch) error {
 	m := matrixOf(t)
 	row := t.Size() / (m.n * m.out)
@@ -177,7 +177,7 @@ func (b *Backend) interleave(ctx context.Context, dst []byte, t *weights.Tensor,
 	return nil
 }
 
-// release gives back the copies that the Exec used, and an arena with the last of its matrices.
+// release frees the copies that no other Exec uses, and an arena with the last of its matrices.
 func (e *exec) release() {
 	c := &e.b.copies
 	c.Lock()

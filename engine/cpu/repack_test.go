@@ -61,7 +61,7 @@ func results(t *testing.T, e graph.Exec) (out []float32) {
 	return out
 }
 
-// Copies change no bit, are shared by Programs, are told of once, and are given back.
+// Copies change no bit, are shared by Programs, are reported to Watch.Copied once, and are freed.
 func TestRepack(t *testing.T) {
 	whole, part := repacked()
 	if matmul.Interleaves(quant.Q4_K, 16, 1024) == 0 {
@@ -79,14 +79,14 @@ func TestRepack(t *testing.T) {
 	var told []int
 	w := graph.Watch{Copied: func(data []byte) {
 		if &data[0] != &whole.Data[0] {
-			t.Error("told of other weights")
+			t.Error("Copied was called with other weights")
 		}
 		told = append(told, len(data))
 	}}
 	first, second := record(t, b, w, whole, part, whole), record(t, b, w, whole)
 	row := len(whole.Data) / whole.Shape[0]
 	if wants := []int{128 * row, 128 * row}; !slices.Equal(told, wants) {
-		t.Errorf("told of copies of %d bytes, want %d: the whole and its part, once each", told, wants)
+		t.Errorf("Copied was called with %d bytes, want %d: the whole and its part, once each", told, wants)
 	}
 	if !slices.Equal(results(t, first), want) {
 		t.Error("results differ from those in file order")
@@ -198,7 +198,7 @@ func TestRepackExperts(t *testing.T) {
 	e := exec(b, graph.Watch{Copied: func(data []byte) { told += len(data) }}, down)
 	row := len(down.Data) / (n * (in + 3))
 	if len(b.copies.of) != 3 || told != len(both.Data)+n*in*row {
-		t.Errorf("%d copies, told of %d bytes; want 3 and %d", len(b.copies.of), told, len(both.Data)+n*in*row)
+		t.Errorf("%d copies, Copied was called with %d bytes; want 3 and %d", len(b.copies.of), told, len(both.Data)+n*in*row)
 	}
 	if !slices.Equal(results(t, e), want) {
 		t.Error("results differ from those in file order")

@@ -129,7 +129,7 @@ func (e *exec) deltaNet(op graph.DeltaNet, s graph.Step) error {
 	// takes means where lengths have sums.
 	n := float64(op.Key)
 	unitQuery, unitKey, eps := slices.Repeat([]float32{float32(1 / n)}, op.Key), slices.Repeat([]float32{float32(1 / math.Sqrt(n))}, op.Key), float32(1e-6/n)
-	// Of each head: its query, its key, and room for what it has learned.
+	// Of each head: its query, its key, and the update of its state.
 	work := make([]float32, e.p.Rows*op.Heads*(2*op.Key+op.Value))
 	e.byRun(op.Heads, op.At, op.Heads*size, func(_ int, r *run, h int, state []float32) {
 		state = state[h*size : (h+1)*size]
@@ -141,7 +141,7 @@ func (e *exec) deltaNet(op graph.DeltaNet, s graph.Step) error {
 		if op.Tiled {
 			head = h % op.KeyHeads
 		}
-		// Runs have rows of their own, so the first row's room is this one's alone.
+		// Runs have rows of their own, so only this one uses the first row's part of work.
 		room := work[(r.from*op.Heads+h)*(2*op.Key+op.Value):][:2*op.Key+op.Value]
 		q, k := room[:op.Key], room[op.Key:2*op.Key]
 		for t := r.from; t < r.to; t++ {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// A turn is the right to use the pool. It goes round in the order of asking, and who
-// holds it for long is asked to let others in between two steps: a window of
-// speech takes seconds to encode, and another model's next token should not wait for that.
+// A turn is a lock on the pool. Waiters acquire it in order, and a holder yields it between two
+// steps once it has had it for a quantum: a window of speech takes seconds to encode,
+// and another model's next token should not wait for that.
 type turn struct {
 	free    chan struct{} // holds one value while the turn is free
 	waiting atomic.Int32
 }
 
-// quantum is how long a run goes on while others wait.
+// quantum is how long a holder keeps the turn while others wait.
 const quantum = 20 * time.Millisecond
 
 func newTurn() *turn {
@@ -29,14 +29,14 @@ func (t *turn) take() {
 	default:
 	}
 	t.waiting.Add(1)
-	<-t.free // those who wait are served in order
+	<-t.free // waiters receive in order
 	t.waiting.Add(-1)
 }
 
 func (t *turn) give() { t.free <- struct{}{} }
 
-// yield lets the others go first where there are any and since is long ago. It
-// returns when the turn began that is now in force.
+// yield releases the turn to waiters, if there are any and it was acquired, at since, a quantum ago,
+// and acquires it again. It returns when the turn was acquired last.
 func (t *turn) yield(since time.Time) time.Time {
 	if t.waiting.Load() == 0 || time.Since(since) < quantum {
 		return since

@@ -152,7 +152,7 @@ func (p *part) attendSides(o graph.Attention, q, k, v, y, slopes uint64, rows in
 	return p.start("attend_combine", gpu.Dims{Rows: rows, Heads: o.Heads, Out: o.HeadDim}, y, p.scratchAt(spans), p.vector(o.Sinks), heads, dim, i32(splits))
 }
 
-// seen is what kernels are told of how far back rows see: a window, or below 0 a run of chunks.
+// seen is the kernels' argument of how far back rows see: a window, or below 0 a run of chunks.
 func seen(o graph.Attention) uint64 {
 	if o.Chunk > 0 {
 		return i32(-o.Chunk)

@@ -107,8 +107,8 @@ func (b *Backend) stop() {
 	}
 }
 
-// do calls f with the contexts at hand. A fault ends them for all who have
-// something there.
+// do calls f with the contexts of all devices. A fault ends the contexts for all Execs and
+// Caches on them.
 func (b *Backend) do(f func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

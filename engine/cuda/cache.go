@@ -18,7 +18,7 @@ type cache struct {
 	host  graph.Cache // layers of the processor, nil without
 	all   graph.Cache // every layer, of a Program that runs on the processor only
 	slabs []slab      // by device
-	parts []portion   // who has which states, nil before a Program has run
+	parts []portion   // which device has which states, nil before a Program has run
 }
 
 // A slab is the memory of a cache on one device, for the layers that it runs.

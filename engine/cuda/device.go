@@ -102,7 +102,7 @@ func sizeOn(t *weights.Tensor, vector bool) int64 {
 	return int64(n)
 }
 
-// place uploads a tensor, once however many ask. done is told of the bytes.
+// place uploads a tensor, once however many users it has. done is called with the bytes.
 func (d *device) place(ctx context.Context, k weightKey, done func(int64)) (*placed, error) {
 	if w := d.placed[k]; w != nil {
 		w.users++

@@ -197,12 +197,12 @@ func (l lowering) add(f func(rows int) error) {
 	})
 }
 
-// byRow adds a kernel that is told the width of a row behind args.
+// byRow adds a kernel with the width of a row as the argument after args.
 func (l lowering) byRow(name string, args []uint64, rest ...uint64) {
 	l.simple(name, func(int) int { return l.width() }, args, rest)
 }
 
-// byNumber adds a kernel that knows no rows: it is told how many numbers there are.
+// byNumber adds a kernel without rows, with the count of numbers as its argument.
 func (l lowering) byNumber(name string, args []uint64, rest ...uint64) {
 	l.simple(name, func(rows int) int { return rows * l.width() }, args, rest)
 }

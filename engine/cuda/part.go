@@ -125,7 +125,7 @@ func (p *part) place(ctx context.Context, done func(int64)) error {
 	return nil
 }
 
-// reserve makes room for so many words of inputs. Recorded graphs know where
+// reserve makes room for so many words of inputs. Recorded graphs contain the address where
 // they lay, and go.
 func (p *part) reserve(words int) error {
 	if words <= p.words {

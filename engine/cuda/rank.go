@@ -45,7 +45,7 @@ func (p *part) appendRows(rows []graph.Row, in *graph.Batch, logits []float32) [
 	return rows
 }
 
-// ranks says whether a row is ranked of which n logits are needed.
+// ranks reports whether a row is ranked of which n logits are needed.
 func (p *part) ranks(n int) bool {
 	return n > 0 && n <= gpu.MaxTop && n < p.e.p.Values[p.out[0]].Width()
 }

@@ -86,7 +86,7 @@ func sized(of string, n int, name func(int) string) error {
 	return nil
 }
 
-// byRun adds a kernel that is told, behind the result, the inputs and its weights, where the
+// byRun adds a kernel with arguments, after the result, the inputs and its weights, of where the
 // states of an op at at are and which runs there are, and last how long a slot is.
 func (l lowering) byRun(name string, d gpu.Dims, at int, weights []uint64, rest ...uint64) {
 	l.add(func(int) error {

@@ -11,13 +11,13 @@ import (
 // the processor where it does, has slots for whole states, of which it changes what its ops
 // have: an op's place is the same everywhere, so a slot is copied without a look at the Program.
 
-// onHost is who has states on the processor.
+// onHost is the processor in place of a device.
 const onHost = -1
 
 // A portion is states [from, to) of a sequence's, which a device changes, or onHost.
 type portion struct{ from, to, device int }
 
-// whose lists who changes which states when steps run in such parts.
+// whose lists which device changes which states when steps run in such parts.
 func whose(host []graph.Step, parts []*part, devices []*device) (all []portion) {
 	add := func(steps []graph.Step, device int) {
 		for _, s := range steps {

@@ -1,4 +1,4 @@
-// Package device opens what models run on: the processor, or GPUs beside it.
+// Package device opens the device of models: the processor, or GPUs beside it.
 package device
 
 import (
@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Threads int  // of the processor; 0: physical cores
 	Layers  *int // how many layers, the last ones, run on GPUs; nil: all
-	// InFileOrder has the processor use matrices as they lie in the file; see cpu.Backend.
+	// InFileOrder switches repacking off; see cpu.Backend.
 	InFileOrder bool
 	Log         *slog.Logger
 }
@@ -92,7 +92,7 @@ func findDevice(name string) (places, numbers []int, err error) {
 }
 
 // Open opens the device of that name, and for "auto" the best one that
-// opens. What the better ones lacked is logged.
+// opens. The errors of better ones are logged.
 func Open(name string, o Options) (graph.Backend, string, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -116,7 +116,7 @@ func Open(name string, o Options) (graph.Backend, string, error) {
 	return nil, "", err
 }
 
-// Check reports what is wrong with a device's name, before anything is
+// Check returns an error if a device's name is wrong, before anything is
 // loaded.
 func Check(name string) error {
 	_, _, err := findDevice(name)

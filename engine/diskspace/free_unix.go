@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd
 
-// Package diskspace tells how much room a disk has.
+// Package diskspace returns the free space of a disk.
 package diskspace
 
 import "golang.org/x/sys/unix"

@@ -1,4 +1,4 @@
-// Package draft guesses what comes next in texts: what a sched.Drafter is.
+// Package draft has the implementations of sched.Drafter.
 package draft
 
 import (
@@ -8,8 +8,8 @@ import (
 	"quern/engine/token"
 )
 
-// Lookup drafts what followed the last tokens where they stood before: in the prompt, in the
-// reply, or in what a request says that the reply will be. Code that is edited, quotes and
+// Lookup drafts the tokens that followed the last ones where they stood before: in the prompt, in
+// the reply, or in the request's prediction. Code that is edited, quotes and
 // lists repeat themselves.
 //
 // Of each text it keeps where pairs of tokens stood last, and of each such place the one
@@ -37,7 +37,7 @@ func NewLookup(places, context int) *Lookup {
 	return l
 }
 
-// A text is what is known of one: its prediction, and behind it all its tokens.
+// A text is the index of one: of its prediction, and behind it all its tokens.
 type text struct {
 	head []int32 // by pair of tokens: the place behind it where it stood last, 0 for none
 	prev []int32 // by place, in the window: the one before of the same pair
@@ -112,7 +112,7 @@ func (x *text) find(t *sched.Text) (from, alike int) {
 	for range candidates {
 		next := int(x.prev[p&(len(x.prev)-1)])
 		if next <= 0 || next >= p || n-next >= len(x.prev) {
-			break // what is no longer in the window may have been written over
+			break // entries outside the window may have been overwritten
 		}
 		p = next
 		k := 0
@@ -129,8 +129,8 @@ func (x *text) find(t *sched.Text) (from, alike int) {
 	return from, alike
 }
 
-// Draft implements sched.Drafter. A draft that comes to the end of the text goes on with
-// itself: what repeats does so from there.
+// Draft implements sched.Drafter. A draft that reaches the end of the text continues with
+// its own tokens: the repetition goes on.
 func (l *Lookup) Draft(_ context.Context, asks []sched.Ask) error {
 	for i := range asks {
 		a := &asks[i]

@@ -9,8 +9,8 @@ import (
 	"quern/engine/token"
 )
 
-// Model drafts what another language model, a small one of the same vocabulary, finds
-// likeliest. It has a cache of its own, in which it reads all texts by itself, a part at a time.
+// Model drafts the likeliest tokens of another language model, a small one of the same
+// vocabulary. It has a cache of its own, in which it reads all texts by itself, a part at a time.
 type Model struct {
 	o      ModelOptions
 	pool   *kv.Pool
@@ -21,7 +21,7 @@ type Model struct {
 	best   []token.ID   // by wanted row
 }
 
-// ModelOptions say what runs. All are needed.
+// ModelOptions configure a Model. All are needed.
 type ModelOptions struct {
 	Exec      graph.Exec  // result 0 is the logits; closed by the caller
 	Cache     graph.Cache // has Blocks blocks of BlockSize tokens; closed by the caller
@@ -30,15 +30,15 @@ type ModelOptions struct {
 	Rows      int // of one step
 	Places    int // at most as many wanted rows are asked for in a step
 	Context   int // tokens of a text
-	Vocab     int // tokens the model knows
+	Vocab     int // tokens of the model
 }
 
-// A past is what the model has read of a text, and drafted behind it.
+// A past is the part of a text that the model has read, and its draft behind that.
 type past struct {
 	ids     []token.ID // whose keys and values are in the blocks of table
 	checked int        // of ids, those the text is known to begin with
-	strange int        // tokens of the text that were held against the vocabulary
-	foreign bool       // it has tokens that the model does not know
+	strange int        // tokens of the text that were checked against the vocabulary
+	foreign bool       // it has tokens that are not in the model's vocabulary
 	table   []int32
 }
 
@@ -115,7 +115,7 @@ func (m *Model) Draft(ctx context.Context, asks []sched.Ask) error {
 		m.rows(&m.places[a.Place], a.Draft[len(a.Draft)-1:])
 	})
 	if err != nil {
-		for i := range asks { // what is in the cache is not known
+		for i := range asks { // the contents of the cache are unknown
 			m.Forget(asks[i].Place)
 			asks[i].Draft = asks[i].Draft[:0]
 		}
@@ -162,8 +162,8 @@ func (m *Model) rows(p *past, ids []token.ID) {
 	}
 }
 
-// begin forgets what was drafted and did not come. The last token of a text is always
-// read again, as what follows it is asked for.
+// begin drops drafted tokens that were not drawn. The last token of a text is always
+// read again, since its logits are needed.
 func (p *past) begin(text []token.ID) {
 	n := min(p.checked, len(text)-1)
 	for n < min(len(p.ids), len(text)-1) && p.ids[n] == text[n] {

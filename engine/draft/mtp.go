@@ -10,10 +10,10 @@ import (
 	"quern/engine/token"
 )
 
-// MTP drafts with a model's own layer for multi-token prediction, which reads along what the model
-// makes of texts, in a cache of its own. The row of token p is of what the model made of it and of
-// token p + 1. Behind the last token that the model has read, what the layer makes itself stands for
-// what the model would make.
+// MTP drafts with a model's own layer for multi-token prediction, which reads the model's hidden
+// states of texts, in a cache of its own. The row of token p is of the hidden state of p and of
+// token p + 1. Behind the last token that the model has read, the layer's own hidden state is used
+// in place of the model's.
 //
 // Rows of replies are put aside and computed a few together, or with the next draft. Tokens
 // that the model had from its prefix cache are found in the layer's own; where they are not there
@@ -29,20 +29,20 @@ type MTP struct {
 	best   []token.ID   // by wanted row
 }
 
-// MTPOptions say what runs. All are needed.
+// MTPOptions configure an MTP. All are needed.
 type MTPOptions struct {
-	Exec      graph.Exec  // results are the logits and what the layer made of wanted rows; closed by the caller
+	Exec      graph.Exec  // results are the logits and the layer's hidden states of wanted rows; closed by the caller
 	Cache     graph.Cache // has Blocks blocks of BlockSize tokens; closed by the caller
 	Blocks    int
 	BlockSize int
 	Rows      int // of one step
 	Places    int // at most as many wanted rows are asked for in a step
 	Context   int // tokens of a text
-	Width     int // of what the model makes of a row
+	Width     int // of a hidden state
 	Aside     int // most rows of a text that are put aside
 }
 
-// A trail is what was read of a text.
+// A trail is the part of a text that was read.
 type trail struct {
 	begun bool
 	whole bool    // rows are all of the text's from its beginning, so others may find them
@@ -51,7 +51,7 @@ type trail struct {
 	kept  int     // of rows, those that others find
 	table []int32 // of blocks
 
-	// Rows put aside, behind those: the tokens that follow, and what the model made. Of the first
+	// Rows put aside, behind those: the tokens that follow, and the hidden states. Of the first
 	// done the keys and values are there, since a draft was made of them. Once anything was
 	// read there is one at least.
 	ids  []token.ID
@@ -88,7 +88,7 @@ func (m *MTP) Watch(ctx context.Context, seen []sched.Seen) (err error) {
 	}
 	for i := range seen {
 		s := &seen[i]
-		if err != nil { // what is in the cache is not known
+		if err != nil { // the contents of the cache are unknown
 			m.Forget(s.Place)
 		} else {
 			m.keep(&m.places[s.Place], s.Text)
@@ -127,7 +127,7 @@ func (m *MTP) read(ctx context.Context, s *sched.Seen) error {
 	return nil
 }
 
-// meet begins with a text, or notes that some of it was not seen.
+// meet begins a text, or skips tokens whose hidden states were not passed to Watch.
 func (m *MTP) meet(p *trail, s *sched.Seen) {
 	if !p.begun {
 		m.found = m.pool.Find(m.found[:0], uint32(s.Adapter), p.table, s.Tokens[:s.From+1], 0)
@@ -140,7 +140,7 @@ func (m *MTP) meet(p *trail, s *sched.Seen) {
 	}
 }
 
-// put adds a row to the batch, which is run when it is full. It says whether there was a block
+// put adds a row to the batch, which is run when it is full. It reports whether there was a block
 // for it.
 func (m *MTP) put(ctx context.Context, p *trail, follows token.ID, made []float32) (bool, error) {
 	if len(m.batch.Tokens) == m.o.Rows {
@@ -156,7 +156,8 @@ func (m *MTP) put(ctx context.Context, p *trail, follows token.ID, made []float3
 	return true, nil
 }
 
-// giveUp forgets a place that there is no block for, once nothing in the batch writes to those it has.
+// giveUp drops the trail of a place that there is no block for, after running the batch that writes
+// to its blocks.
 func (m *MTP) giveUp(ctx context.Context, place int) error {
 	err := m.run(ctx)
 	m.Forget(place)
@@ -189,7 +190,7 @@ func (m *MTP) run(ctx context.Context) error {
 	return err
 }
 
-// keep has others find the blocks of a text that are full.
+// keep makes the full blocks of a text findable.
 func (m *MTP) keep(p *trail, t sched.Text) {
 	if p.whole {
 		m.pool.Keep(uint32(t.Adapter), p.table, t.Tokens, p.kept, p.rows)

@@ -10,8 +10,8 @@ import (
 	"quern/engine/model"
 )
 
-// NewClassifier makes a model that classifies texts: x gives a logit for each label. many
-// says that a text may have several.
+// NewClassifier makes a model that classifies texts: x gives a logit for each label. many:
+// a text may have several.
 func NewClassifier(ctx context.Context, r lm.Reader, x Encoder, labels []string, many bool) (*Model, error) {
 	m := newModel(r, x, len(labels))
 	m.labels, m.many = labels, many
@@ -23,7 +23,7 @@ func NewClassifier(ctx context.Context, r lm.Reader, x Encoder, labels []string,
 	return m, nil
 }
 
-// Classify says which labels texts have.
+// Classify returns the probabilities of labels for texts.
 func (m *Model) Classify(ctx context.Context, r engine.ClassifyRequest) (engine.ClassifyResult, error) {
 	if m.labels == nil {
 		return engine.ClassifyResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q is no classifier", m.ID)

@@ -31,10 +31,10 @@ type Model struct {
 	labels  []string // nil: no classifier
 	many    bool     // a text may have several labels
 
-	asked *atomic.Int64 // texts of so many requests are encoded, or wait for that
+	asked *atomic.Int64 // requests whose texts are encoded, or wait for that
 }
 
-// New makes a model of vectors with width numbers; 0 has one text encoded to see.
+// New makes a model of vectors with width numbers; 0: one text is encoded to find it.
 func New(ctx context.Context, r lm.Reader, t Training, x Encoder, width int) (*Model, error) {
 	m := newModel(r, x, width)
 	m.Training = t
@@ -60,15 +60,15 @@ func (m *Model) probe(ctx context.Context) (int, error) {
 	return len(v[0]), nil
 }
 
-// encode turns texts into vectors, and counts among those who ask meanwhile.
+// encode turns texts into vectors, and counts the request in asked meanwhile.
 func (m *Model) encode(ctx context.Context, texts [][]token.ID, types [][]int64) ([][]float32, error) {
 	m.asked.Add(1)
 	defer m.asked.Add(-1)
 	return m.encoder.Run(ctx, texts, types)
 }
 
-// Load is how many requests wait for the encoder, and how many it works for: all, unless it
-// says for how many.
+// Load is how many requests wait for the encoder, and how many it runs: all, unless it
+// has a count of its own.
 func (m *Model) Load() (waiting, running int) {
 	n := int(m.asked.Load())
 	if x, ok := m.encoder.(interface{ Running() int }); ok {
@@ -92,8 +92,8 @@ func (m *Model) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedR
 	})
 }
 
-// vectors turns texts, with prefix before each, into vectors, with what r asks for
-// checked. name says what clients call input i.
+// vectors turns texts, with prefix before each, into vectors, and checks the fields of r.
+// name is the request's field of input i.
 func (m *Model) vectors(ctx context.Context, r *engine.EmbedRequest, prefix string, name func(i int) string) (res engine.EmbedResult, err error) {
 	switch {
 	case r.Dimensions == 0 || r.Dimensions == m.width:

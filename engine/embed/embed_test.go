@@ -29,7 +29,7 @@ func recorded(t *testing.T, threads, batch int) *Recorded {
 	return x
 }
 
-// Who waits for a model that is at work leaves with its request.
+// A caller that waits for a busy model returns when its request is cancelled.
 func TestEmbeddingWaits(t *testing.T) {
 	x := recorded(t, 1, 64)
 	m, err := New(t.Context(), reader(t, 256), Training{}, x, x.width)

@@ -9,7 +9,7 @@ import (
 	"quern/formats/weights"
 )
 
-// A pairing says how a tokenizer puts two texts together.
+// A pairing is the way a tokenizer joins two texts.
 type pairing struct {
 	pieces   []pairPiece
 	template *template // instead of the pieces, or nil
@@ -23,7 +23,7 @@ type pairPiece struct {
 	kind int64
 }
 
-// join puts two texts together.
+// join joins two texts.
 func (p *pairing) join(first, second []token.ID) (ids []token.ID, types []int64) {
 	for _, x := range p.pieces {
 		part := [][]token.ID{x.ids, first, second}[x.text]
@@ -55,7 +55,7 @@ type pairName struct {
 	Kind int64  `json:"type_id"`
 }
 
-// pairingOf reads how pairs are put together: into a prompt, if there is one, else by the
+// pairingOf reads how pairs are joined: in a prompt, if there is one, else by the
 // tokenizer's post-processor, whose tokens must be below tokens, else as tokenizers of v's
 // kind do.
 //

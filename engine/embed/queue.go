@@ -10,8 +10,8 @@ import (
 
 // A queue has requests whose texts are to be encoded. Steps take texts of each in turn, so that
 // a request of one text does not wait for the thousand of another, and texts of many requests
-// share a step. No request has a goroutine that works for all: whoever finds that nobody has
-// the turn runs the next step, whose texts it may be.
+// share a step. There is no goroutine of the queue: a caller
+// that finds no step under way runs the next one, which may have only texts of others.
 type queue struct {
 	mu       sync.Mutex
 	requests []*request // those with texts that no step has taken; the next step begins with the first
@@ -51,7 +51,7 @@ func (q *queue) add(ctx context.Context, adapter int32, texts [][]token.ID) *req
 	return r
 }
 
-// remove forgets the texts of a caller that leaves. A step may be at work with some.
+// remove drops the texts of a caller that is cancelled. A step may be running some.
 func (q *queue) remove(r *request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -89,7 +89,7 @@ func (q *queue) take(fits func(taken []waiting, next []token.ID) bool) []waiting
 	return taken
 }
 
-// ran tells the requests of texts that those have vectors, or why not.
+// ran counts down the requests of texts that have vectors now, or failed with err.
 func (q *queue) ran(texts []waiting, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,8 +125,8 @@ func owners(texts []waiting) (out []*request) {
 	return out
 }
 
-// sharing is the context of a step: that of the caller if all texts are of one, else none
-// who leaves may stop it.
+// sharing is the context of a step: that of the caller if all texts are of one, else one that
+// no caller's cancellation ends.
 func sharing(texts []waiting) context.Context {
 	if len(owners(texts)) == 1 {
 		return texts[0].of.ctx

@@ -79,7 +79,7 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// A failure is that of the requests with texts in the step; who leaves is forgotten.
+// A failure is that of the requests with texts in the step; cancelled requests are dropped.
 func TestFailedStep(t *testing.T) {
 	var q queue
 	a, b, c := q.add(t.Context(), 0, texts(5, 1)), q.add(t.Context(), 0, texts(2, 1)), q.add(t.Context(), 0, texts(1, 1))

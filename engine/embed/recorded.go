@@ -22,7 +22,7 @@ type Recorded struct {
 	width int // numbers of a pooled row
 
 	queue
-	turn  chan struct{} // holds one while texts run, or what follows is opened or closed
+	turn  chan struct{} // holds one while texts run, or the fields below are opened or closed
 	exec  graph.Exec
 	after graph.Exec // the layers behind the pooling, or nil
 	cache graph.Cache
@@ -46,7 +46,7 @@ func (d *Recorded) Open() error {
 	return d.open()
 }
 
-// open compiles the Program on first use, of who has the turn.
+// open compiles the Program on first use. The caller holds the turn.
 func (d *Recorded) open() error {
 	if d.exec != nil {
 		return nil
@@ -138,11 +138,11 @@ func (d *Recorded) run(ctx context.Context, adapter int32, inputs [][]token.ID, 
 	}
 }
 
-// step runs texts of those who wait, of each in turn, of who has the turn.
+// step runs texts of requests that wait, of each in turn. The caller holds the turn.
 func (d *Recorded) step() {
 	texts := d.take(d.fits)
 	if len(texts) == 0 {
-		return // others ran them
+		return // a step of another caller has run them
 	}
 	err := d.open()
 	if err == nil {
@@ -166,7 +166,7 @@ func (d *Recorded) blocks(text []token.ID) int {
 	return (len(text) + d.Spec.BlockSize - 1) / d.Spec.BlockSize
 }
 
-// behind makes of pooled rows what the layers behind the pooling do.
+// behind runs the layers behind the pooling on pooled rows.
 func (d *Recorded) behind(ctx context.Context, rows [][]float32) error {
 	for at := 0; at < len(rows); at += lm.HeadRows {
 		some := rows[at:min(at+lm.HeadRows, len(rows))]

@@ -171,7 +171,7 @@ func has(m map[string]int, key string) bool {
 }
 
 // longestFirst returns how much of two texts is kept so that both fit n tokens:
-// the longer loses first, then both get half.
+// the longer is cut first, then both get half.
 //
 // Hugging Face, tokenizers, "Truncation": longest_first.
 func longestFirst(a, b, n int) (int, int) {

@@ -9,8 +9,8 @@ import (
 	"quern/engine/token"
 )
 
-// A template is a prompt that a query and a document are put into. What it says itself
-// may be control tokens; what a client says is text.
+// A template is a prompt that a query and a document are put into. Its own text
+// may have control tokens; text of a client has none.
 type template struct {
 	before, between, after string
 	second                 bool // the document comes first
@@ -63,8 +63,8 @@ func (t *pairText) head(v *token.Vocab, n int) string {
 	return v.Decode(t.ids[:n], token.DecodeOptions{})
 }
 
-// joined puts a pair together of at most the model's context. Their tokens have room for
-// so many; what is too long loses its end. In a template tokens may form over the ends of
+// joined joins a pair to at most the model's context, of which the two texts have room tokens.
+// Texts that are too long are cut at their ends. In a template tokens may form over the ends of
 // a text, so there may be room for a few less: then param is too long, unless cut.
 func (m *Model) joined(ctx context.Context, query, document *pairText, room int, cut bool, param string) ([]token.ID, []int64, error) {
 	t := m.pair.template

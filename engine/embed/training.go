@@ -15,9 +15,9 @@ import (
 
 // A Training is how a model that makes embeddings was trained.
 type Training struct {
-	Known           bool // query and document are what the model wants
+	Known           bool // the prefixes of queries and documents are known
 	query, document string
-	plain           string // before texts of which nothing is said
+	plain           string // before texts of neither type
 	Matryoshka      bool   // the first values of a vector are a vector of their own
 }
 
@@ -61,8 +61,8 @@ var embeddings = []struct {
 	{"mpnet-base", Training{Known: true}},
 }
 
-// TrainingOf finds out how the model of a file was trained: what o says, else
-// the file's own prompts, else what the table knows under its name.
+// TrainingOf returns how the model of a file was trained: by o, else by
+// the file's own prompts, else those in the table under its name.
 func TrainingOf(meta *weights.Meta, id, path string, o *engine.ModelOptions) Training {
 	var e Training
 	for _, name := range []string{meta.String("general.name"), meta.String("general.basename"), id, filepath.Base(path)} {
@@ -77,7 +77,7 @@ func TrainingOf(meta *weights.Meta, id, path string, o *engine.ModelOptions) Tra
 		Prompts map[string]string `json:"prompts"`
 		Default string            `json:"default_prompt_name"`
 	}
-	// A text that is not what it should be counts as none.
+	// A malformed file counts as none.
 	if json.Unmarshal([]byte(meta.String("hf.sentence_transformers")), &file) == nil {
 		query, ok := file.Prompts["query"]
 		document, ok2 := file.Prompts["document"]
@@ -101,7 +101,7 @@ func TrainingOf(meta *weights.Meta, id, path string, o *engine.ModelOptions) Tra
 	return e
 }
 
-// prefix is what stands before an input of the given type.
+// prefix is the text before an input of the given type.
 func (e *Training) prefix(inputType string) string {
 	switch inputType {
 	case "query":

@@ -1,5 +1,5 @@
-// Package grammar tells which tokens may come next, so that a text fits a
-// grammar. It knows nothing of JSON or of tokenizers' files.
+// Package grammar computes which tokens may come next, so that a text fits a
+// grammar. It does not depend on JSON or on tokenizers' files.
 //
 // A front end builds a grammar with a Builder: rules over lexemes, which are
 // regular expressions, and over special tokens. Compile makes a Grammar for one
@@ -18,11 +18,11 @@
 //	err = s.Mask(mask)   // one bit a token
 //	err = s.Accept(id)   // the token that was drawn
 //
-// A State also tells of one token whether it fits (Allows), which bytes must come
+// A State also reports whether one token fits (Allows), which bytes must come
 // (Forced) and whether the text may end (MayEnd); it goes back (Rollback) and forks
 // (Clone).
 //
-// What a front end should know:
+// For a front end:
 //
 //   - The meaning is that of a context-free grammar. Lexemes are not greedy and
 //     are not ranked; the compiler joins small regular parts into one lexeme.

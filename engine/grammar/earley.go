@@ -2,7 +2,7 @@ package grammar
 
 import "slices"
 
-// A row is a place in a text, as far as the grammar can tell: what may come next
+// A row is a place in a text, as far as the grammar goes: what may come next
 // and in which surroundings. Rows are hash-consed within a State, so a list of
 // equal things needs one row, however long it is. Earley, "An Efficient
 // Context-Free Parsing Algorithm", 1970; nullable symbols as in Aycock and

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Vocab is what a grammar needs to know about a tokenizer.
+// A Vocab is the part of a tokenizer that a grammar needs.
 type Vocab struct {
 	Bytes   [][]byte // what each token stands for, by id; nil or empty for none
 	Special []int32  // control tokens and markers: never text, whatever their Bytes are

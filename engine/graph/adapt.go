@@ -6,9 +6,9 @@ import (
 	"quern/formats/weights"
 )
 
-// Ops whose results depend on the adapter of a row's sequence, which Batch.Adapters tells.
+// Ops whose results depend on the adapter of a row's sequence, see Batch.Adapters.
 type (
-	// AdaptedLinear is Linear, and adds to the rows of adapter n what Changes[n-1] says:
+	// AdaptedLinear is Linear, and adds to the rows of adapter n, by Changes[n-1]:
 	// Scale · B·(A·x) with A (rank, in) and B (rank, out).
 	// Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021, §4.1.
 	AdaptedLinear struct {
@@ -23,8 +23,8 @@ type (
 		Changes []Change
 	}
 
-	// AdaptedExperts is Experts, and adds to what each expert's matrices make of the rows of
-	// adapter n what the changes n-1 of that matrix say, as AdaptedLinear does, with A
+	// AdaptedExperts is Experts, and adds to the product of each expert's matrix with the rows of
+	// adapter n the change n-1 of that matrix, as AdaptedLinear does, with A
 	// (experts, rank, in) and B (experts, rank, out).
 	AdaptedExperts struct {
 		Experts
@@ -118,8 +118,8 @@ func (c *Change) checkStack(w []int) error {
 	return nil
 }
 
-// check refuses a change that does not take in numbers and give out; the A of a lookup
-// has a row for each of these.
+// check refuses a change that is not from in numbers to out; the A of a lookup has a row for
+// each of the in.
 func (c *Change) check(in, out int, lookup bool) error {
 	if c.A == nil {
 		return nil
@@ -137,7 +137,7 @@ func (c *Change) check(in, out int, lookup bool) error {
 	return nil
 }
 
-// adapters is how many adapters an op knows.
+// adapters is how many adapters an op has changes of.
 func adapters(op Op) int {
 	switch o := op.(type) {
 	case AdaptedLinear:
@@ -150,7 +150,7 @@ func adapters(op Op) int {
 	return 0
 }
 
-// checkAdapters looks at whose adapters there are.
+// checkAdapters checks the adapters of a batch.
 func (l *Limits) checkAdapters(in *Batch) error {
 	if len(in.Adapters) > 0 && len(in.Adapters) != len(in.Tables) {
 		return fmt.Errorf("graph: %d adapters for %d sequences", len(in.Adapters), len(in.Tables))

@@ -10,30 +10,29 @@ type Batch struct {
 	Want      []int32   // rows whose results are read, ascending
 
 	// Near, where the cache has pools beside the first, is (seqs, pools) tables of those, as
-	// Tables has of the first; -1 stands for a block that no row sees any more. Empty where
+	// Tables has of the first; -1 is a block that no row sees any more. Empty where
 	// one table serves all pools.
 	Near [][]int32
 
-	// Take is how a step's logits reach the sampler. Where it is set,
+	// Take passes a step's logits to the sampler. Where it is set,
 	// result 0 of the Program is the logits of the wanted rows, and Run calls Take
 	// once for each index into Want before it returns, several calls at a time from
-	// whatever threads it has. Take may change the row, which is valid until the next
+	// any of its threads. Take may change the row, which is valid until the next
 	// Run. It does not panic.
 	Take func(want int, r Row)
-	// Top says of each wanted row how many of its largest logits Take has enough in,
-	// 0: it wants all. A row has at least as many, or simply all: then a whole
-	// vocabulary need not leave the device for one token to be drawn. nil: all of
-	// every row. What else concerns single rows of Take goes here.
+	// Top is how many of each wanted row's largest logits Take needs, 0: all. A row has at
+	// least as many, or all. With few, the logits of the whole vocabulary need not be copied
+	// from the device to draw one token. nil: all of every row.
 	Top []int
-	// Masked are indices into Want, ascending, of rows that have a mask: Allow knows
-	// which tokens are allowed there. An Exec that gives such a row by its largest logits
-	// gives the largest allowed ones, and any that are barred as -Inf; it asks while
+	// Masked are indices into Want, ascending, of rows that have a mask: Allow returns
+	// the tokens that are allowed there. An Exec that passes the largest logits of such a row
+	// passes the largest allowed ones, and any that are barred as -Inf; it calls Allow while
 	// the step is under way, once a row and before Take, from one goroutine at a time.
-	// Who gives all logits need not ask.
+	// An Exec that passes all logits need not call it.
 	Masked []int32
-	// Allow returns a mask: bit id%32 of word id/32, what is past the end barred, valid until
-	// Take gets the row; or nil where all may pass, since nothing will be drawn. It may
-	// wait for what makes the mask. It does not panic.
+	// Allow returns a mask: bit id%32 of word id/32, tokens past its end are barred, valid until
+	// Take is called with the row; or nil: all are allowed, since no token will be drawn. It may
+	// block until the mask is made. It does not panic.
 	Allow func(want int) []uint32
 
 	// Of Programs with ops that carry states: (seqs) the slot of each.
@@ -42,11 +41,11 @@ type Batch struct {
 	// Of Programs with adapters: (seqs) the adapter of each, 0 for none; empty is none of all.
 	Adapters []int32
 
-	// Of encoders, and of what is given numbers beside tokens: (rows, width). An encoder's Tokens
+	// Of encoders, and of Programs with Given: (rows, width). An encoder's Tokens
 	// may be nil.
 	Features []float32
-	// Of decoders with cross-attention: (seqs) KV blocks that hold what a
-	// sequence attends to beside itself.
+	// Of decoders with cross-attention: (seqs) KV blocks of the encoder's
+	// keys and values.
 	Memory [][]int32
 }
 
@@ -62,8 +61,8 @@ func (b *Batch) Reset() {
 	}
 }
 
-// Sequence begins a sequence with its blocks, which the rows that follow belong to.
-// memory is nil where the Program attends to nothing beside it.
+// Sequence begins a sequence with its blocks; the rows that follow are its.
+// memory is nil in Programs without cross-attention.
 func (b *Batch) Sequence(table, memory []int32) {
 	b.Tables = append(b.Tables, table)
 	if memory != nil {
@@ -71,7 +70,7 @@ func (b *Batch) Sequence(table, memory []int32) {
 	}
 }
 
-// NearTable gives the last sequence its blocks in the next of the pools beside the first.
+// NearTable sets the last sequence's blocks in the next of the pools beside the first.
 func (b *Batch) NearTable(table []int32) { b.Near = append(b.Near, table) }
 
 // Table is sequence seq's blocks in a pool, numbered as in CacheLayer.Near.
@@ -82,10 +81,10 @@ func (b *Batch) Table(seq int32, near int) []int32 {
 	return b.Near[int(seq)*(len(b.Near)/len(b.Tables))+near-1]
 }
 
-// State gives the last sequence its slot of states.
+// State sets the last sequence's slot of states.
 func (b *Batch) State(slot int32) { b.States = append(b.States, slot) }
 
-// Adapter gives the last sequence its adapter.
+// Adapter sets the last sequence's adapter.
 func (b *Batch) Adapter(n int32) { b.Adapters = append(b.Adapters, n) }
 
 // Row adds a row of the last sequence.
@@ -93,7 +92,7 @@ func (b *Batch) Row(token, position int32) {
 	b.Tokens, b.Positions, b.Seq = append(b.Tokens, token), append(b.Positions, position), append(b.Seq, int32(len(b.Tables)-1))
 }
 
-// WantRow asks for the last row's results, or as many of its largest logits as top says.
+// WantRow makes the last row a wanted one; top is its entry of Top.
 func (b *Batch) WantRow(top int) {
 	b.Want, b.Top = append(b.Want, int32(len(b.Positions)-1)), append(b.Top, top)
 }

@@ -32,7 +32,7 @@ type Builder struct {
 	tokens, positions, wanted, wantedPositions, features, given Value
 }
 
-// A recorder infers type and shape of what is recorded and keeps it. The default
+// A recorder infers types and shapes of recorded nodes and keeps them. The default
 // build does both with gorgonia; see exprgraph.go and inorder.go.
 type recorder interface {
 	input(name string, k kind, s Shape) Value
@@ -51,7 +51,7 @@ type recorded struct {
 	Value
 	name   string // of an input
 	op     Op
-	in     []handle // the op's inputs, then what has to come before it
+	in     []handle // the op's inputs, then the ops that have to come before it
 	inputs int
 }
 
@@ -68,7 +68,7 @@ func newBuilder(rows, want int, rec recorder) *Builder {
 	return &Builder{rec: rec, rows: rows, want: want, uses: make(map[int][]recordedUse)}
 }
 
-// Names of the inputs every batch brings.
+// Names of the inputs of a batch.
 const (
 	inTokens          = "tokens"
 	inPositions       = "positions"
@@ -99,12 +99,12 @@ func (b *Builder) WantedPositions() Value {
 	return b.input(&b.wantedPositions, inWantedPositions, wantIDs, b.want)
 }
 
-// Features is numbers a batch brings instead of tokens, (rows, width). A Program
+// Features is numbers that a batch has instead of tokens, (rows, width). A Program
 // that has them is an encoder: it is run seldom and over many rows at once, and
-// a backend may spend a little on each weight that pays off over rows.
+// a backend may do work per weight, such as decoding it, that pays off over rows.
 func (b *Builder) Features(width int) Value { return b.numbers(&b.features, inFeatures, width) }
 
-// Given is numbers a batch brings beside its tokens, as its Features, (rows, width). A Program
+// Given is numbers that a batch has beside its tokens, in Batch.Features, (rows, width). A Program
 // that has them decodes like one without.
 func (b *Builder) Given(width int) Value { return b.numbers(&b.given, inGiven, width) }
 
@@ -146,7 +146,7 @@ func (b *Builder) apply(op Op, in ...Value) Value {
 	return v
 }
 
-// owns checks that v was recorded, and here.
+// owns checks that v was recorded in b.
 func (b *Builder) owns(v Value) error {
 	switch v.rec {
 	case b.rec:

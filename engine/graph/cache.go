@@ -12,7 +12,7 @@ import (
 type CacheSpec struct {
 	Layers    []CacheLayer
 	Blocks    int        // in the pool, for layers whose rows see everything
-	Near      []Near     // of layers whose rows do not: those that see equally far share blocks
+	Near      []Near     // of layers with a sliding window: those of one window share blocks
 	BlockSize int        // tokens per block
 	Type      quant.Type // F32, F16, Q8_0 or Q4_0
 
@@ -20,18 +20,18 @@ type CacheSpec struct {
 	States int // slots for them
 }
 
-// A CacheLayer is what a layer keeps of a token.
+// A CacheLayer is the keys and values that a layer keeps of a token.
 type CacheLayer struct {
 	KVHeads, HeadDim int // 0 in layers that nothing is written to
 	// Latent, where it is not 0, says that a value is the first so many numbers of its key,
 	// of which there is one, and is not kept beside it.
 	Latent int
 
-	// Near says whose blocks hold it: 0 those of Batch.Tables, i those of CacheSpec.Near[i-1].
+	// Near is the pool of its blocks: 0 that of Batch.Tables, i that of CacheSpec.Near[i-1].
 	Near int
 }
 
-// Near is a pool of blocks for layers whose rows see only so far.
+// Near is a pool of blocks for layers with a sliding window.
 type Near struct {
 	Reach
 	Blocks int
@@ -78,25 +78,25 @@ type Cache interface {
 	io.Closer
 }
 
-// A Portable is a Cache whose blocks and states can be kept elsewhere and brought back. What
-// Read gives is for Write of a cache with the same CacheSpec, but for its numbers of blocks and
+// A Portable is a Cache whose blocks and states can be copied out and back. The bytes that Read
+// copies are for Write of a cache with the same CacheSpec, but for its numbers of blocks and
 // slots, and the same Numerics. Like Copy, nothing here may be called during a Run.
 type Portable interface {
 	Cache
-	// Numerics names what the bits of keys, values and states depend on, and their order in
-	// memory, beside the Program and its weights.
+	// Numerics names the arithmetic, and the order in memory, that the bits of keys, values and
+	// states depend on beside the Program and its weights.
 	Numerics() string
 	// Read copies block b of a pool to dst, which is CacheSpec.BlockBytes of that pool long.
 	Read(dst []byte, near int, b int32) error
-	// Write makes src, as Read gave it, the contents of block b.
+	// Write copies src, as Read has copied it, to block b.
 	Write(near int, b int32, src []byte) error
 	// ReadState copies the states of a slot to dst, CacheSpec.StateBytes long.
 	ReadState(dst []byte, slot int32) error
-	// WriteState makes src the states of a slot.
+	// WriteState copies src to the states of a slot.
 	WriteState(slot int32, src []byte) error
 }
 
-// Alike are n layers of one shape whose rows see everything.
+// Alike are n layers of one shape without a window.
 func Alike(n, kvHeads, headDim int) []CacheLayer {
 	return slices.Repeat([]CacheLayer{{KVHeads: kvHeads, HeadDim: headDim}}, n)
 }
@@ -112,7 +112,7 @@ func (p *Program) CacheSpec(blocks, blockSize, sequences int, t quant.Type) Cach
 	return s
 }
 
-// Apart gives layers of s whose rows see less than a sequence of so many tokens pools of
+// Apart moves the layers of s whose rows see less than a sequence of so many tokens to pools of
 // their own, which have no blocks yet.
 func (s *CacheSpec) Apart(p *Program, tokens int) {
 	for i, u := range p.Limits().uses {
@@ -135,7 +135,7 @@ func (s *CacheSpec) In(l int) int {
 	return s.Blocks
 }
 
-// LayerBytes is what a block takes in layer l; it is 0, false where the type does not fit
+// LayerBytes is the bytes of a block in layer l; it is 0, false where the type does not fit
 // its heads.
 func (s *CacheSpec) LayerBytes(l int) (int64, bool) {
 	layer := s.Layers[l]
@@ -148,7 +148,7 @@ func (s *CacheSpec) LayerBytes(l int) (int64, bool) {
 	return 2 * bytes, ok
 }
 
-// BlockBytes is what a block of a pool takes in all its layers, pools numbered as in
+// BlockBytes is the bytes of a block of a pool in all its layers, pools numbered as in
 // CacheLayer.Near.
 func (s *CacheSpec) BlockBytes(near int) (n int64) {
 	for l := range s.Layers {
@@ -160,7 +160,7 @@ func (s *CacheSpec) BlockBytes(near int) (n int64) {
 	return n
 }
 
-// StateBytes is what the states of one sequence take.
+// StateBytes is the bytes of one sequence's states.
 func (s *CacheSpec) StateBytes() int64 { return 4 * int64(s.State) }
 
 // Bytes is the memory of keys, values and states.

@@ -7,11 +7,11 @@ import (
 )
 
 // The ops of models with an encoder that sees its whole input at once, and of
-// decoders that attend to what it found.
+// decoders that attend to its result.
 type (
 	// Conv1D convolves over time. A row holds Steps steps of time one after
 	// another, so that rows count the same thing before and after a convolution
-	// with a stride. Zeros stand around a sequence, half the taps on each side.
+	// with a stride. A sequence is padded with zeros, half the taps on each side.
 	// Inputs: x (rows, Steps·in). Result: (rows, Steps/Stride·out).
 	Conv1D struct {
 		Weight *weights.Tensor // (out, in, taps)
@@ -45,7 +45,7 @@ type (
 		Scale                 float32
 	}
 
-	// CrossScores is what some heads of a CrossAttention see before softmax.
+	// CrossScores is the scores of some heads of a CrossAttention before softmax.
 	// Inputs: q (rows, Heads·HeadDim). Result: (rows, len(Of)·Tokens).
 	CrossScores struct {
 		CrossAttention

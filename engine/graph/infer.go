@@ -12,8 +12,8 @@ import (
 // its shapes in Out. In the default build gorgonia's inference applies them
 // (exprgraph.go), in the others the list of inorder.go does.
 
-// A kind is the type of a value: what its numbers are and what its leading
-// dimension counts. Values of float32 are matrices, those of int32 vectors.
+// A kind is the type of a value: the type of its numbers and the meaning of its leading
+// dimension. Values of float32 are matrices, those of int32 vectors.
 type kind struct {
 	of   number
 	lead Lead
@@ -95,7 +95,7 @@ var signatures = []signature{
 	{CrossScores{}, []kind{perRow}, perRow},
 }
 
-// Ops lists one value of every op, for tests that a backend knows them all.
+// Ops lists one value of every op, for tests that a backend implements them all.
 func Ops() []Op {
 	list := make([]Op, len(signatures))
 	for i, s := range signatures {
@@ -139,7 +139,7 @@ func (s signature) result(in []Value) (kind, bool) {
 	return out, true
 }
 
-// A use is what an op does with a layer of the cache.
+// A use is the way an op uses a layer of the cache.
 type use uint8
 
 const (
@@ -154,7 +154,7 @@ const (
 type order uint8
 
 const (
-	never order = iota // one would spoil the other's layer
+	never order = iota // one would overwrite the other's layer
 	free               // they use different blocks, or only read
 	after              // in the order recorded
 )
@@ -229,7 +229,7 @@ func (c call) shape(in ...Shape) (Shape, error) {
 
 var errTypes = errors.New("types differ")
 
-// explain adds to the cause which op of which inputs it is about.
+// explain adds the op and its inputs to the cause.
 func (c call) explain(cause error) error {
 	list := make([]string, len(c.in))
 	for i, v := range c.in {

@@ -16,8 +16,8 @@ var recorders = []struct {
 	{"inorder", func() recorder { return new(inorder) }},
 }
 
-// A stranger is an op that no backend knows.
-type stranger struct{ Add }
+// An unknownOp is an op that no backend has.
+type unknownOp struct{ Add }
 
 // Wrong recordings of every class. As many rows are wanted as there are, so that
 // shapes alone would let what is of rows pass for what is of wanted rows.
@@ -130,8 +130,8 @@ func TestWrongRecordings(t *testing.T) {
 		}},
 
 		// Ops.
-		{"unknown op", "stranger of float32 per row [4 8], float32 per row [4 8]", "unknown op", func(b *Builder, x, _ Value) Value {
-			return b.apply(stranger{}, x, x)
+		{"unknown op", "unknownOp of float32 per row [4 8], float32 per row [4 8]", "unknown op", func(b *Builder, x, _ Value) Value {
+			return b.apply(unknownOp{}, x, x)
 		}},
 		{"no op", "<nil> of float32 per row [4 8]", "unknown op", func(b *Builder, x, _ Value) Value {
 			return b.apply(nil, x)

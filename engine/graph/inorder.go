@@ -43,7 +43,7 @@ func (r *inorder) apply(c call) (Value, error) {
 	return n.Value, nil
 }
 
-// sorted is in recording order: what an op needs was recorded before it.
+// sorted is in recording order: an op's inputs are recorded before it.
 func (r *inorder) sorted() ([]recorded, error) { return r.list, nil }
 
 func (r *inorder) dot() ([]byte, error) {

@@ -6,8 +6,8 @@ import "fmt"
 // over each row's sequence so far. All heads share one key, whose first Values numbers are
 // its value: nothing else is kept. Inputs: q (rows, Heads·HeadDim), k (rows, HeadDim).
 // Result: (rows, Heads·Values).
-// DeepSeek-AI, "DeepSeek-V2", 2024, §2.1, with what is made of keys and values of each head
-// moved to queries and results.
+// DeepSeek-AI, "DeepSeek-V2", 2024, §2.1, with the projections of keys and values of each head
+// absorbed into queries and results.
 type LatentAttention struct {
 	Layer, Heads    int
 	HeadDim, Values int     // of a key, and of these its value

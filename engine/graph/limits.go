@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Limits are what batches for a Program are held against before a kernel sees them: a
+// Limits check batches for a Program before its kernels run: a
 // wrong one would read outside the cache or the weights.
 type Limits struct {
 	p        *Program
 	vocab    int  // tokens are below it; 0 when the Program embeds none
 	places   int  // positions are below it; 0 when the Program embeds none
-	features int  // width of the features or of what is given; 0 without either
+	features int  // width of the features or of Given; 0 without either
 	memory   int  // tokens cross-attention reads; 0 without it
 	dense    bool // every row sees every other: the batch is one sequence
 
@@ -45,7 +45,7 @@ func (p *Program) Limits() Limits {
 			l.uses = append(l.uses, layerUse{})
 		}
 		if u := l.uses[n]; u.KVHeads > 0 && u.Reach != r {
-			r = Reach{} // who reads it again sees less, or more
+			r = Reach{} // SharedAttention may have another window
 		}
 		if c.KVHeads > 0 {
 			l.uses[n] = layerUse{c, r}
@@ -74,7 +74,7 @@ func (p *Program) Limits() Limits {
 		case Attention:
 			sees := Reach{o.Window, o.Chunk}
 			if o.Bidirectional {
-				l.Ahead, sees = true, Reach{} // who looks ahead has its whole sequence
+				l.Ahead, sees = true, Reach{} // a bidirectional layer has its whole sequence in the batch
 			}
 			layer(o.Layer, CacheLayer{KVHeads: o.KVHeads, HeadDim: o.HeadDim}, sees)
 		case LatentAttention:
@@ -97,13 +97,13 @@ func (p *Program) Limits() Limits {
 	return l
 }
 
-// A layerUse is what a Program keeps in a layer, and how far back it looks there.
+// A layerUse is the shape of a layer's keys and values, and how far back the Program reads them.
 type layerUse struct {
 	CacheLayer
 	Reach
 }
 
-// checkLayers looks at whether a cache is made for the Program.
+// checkLayers checks that a cache has the Program's layers.
 func (l *Limits) checkLayers(c *CacheSpec) error {
 	if c == nil && l.Layers > 0 || c != nil && len(c.Layers) < l.Layers {
 		return fmt.Errorf("graph: a program of %d layers without their cache", l.Layers)
@@ -120,7 +120,8 @@ func (l *Limits) checkLayers(c *CacheSpec) error {
 	return nil
 }
 
-// Check says what is wrong with a batch for a cache of kind c, nil where there is none.
+// Check returns an error if a batch is wrong for the Program and for a cache by c, which is nil
+// where there is none.
 func (l *Limits) Check(in *Batch, c *CacheSpec) error {
 	rows := in.Rows()
 	if rows == 0 || rows > l.p.Rows || len(in.Seq) != rows || len(in.Want) > l.p.Want ||
@@ -167,7 +168,7 @@ func (l *Limits) Check(in *Batch, c *CacheSpec) error {
 	return l.checkBlocks(in, c)
 }
 
-// checkStates looks at whose states change, and that none misses a row.
+// checkStates checks the slots of states, and that no sequence misses a row.
 func (l *Limits) checkStates(in *Batch, c *CacheSpec) error {
 	if c == nil || c.State < l.State || len(in.States) != len(in.Tables) {
 		return fmt.Errorf("graph: %d slots for the states of %d sequences; the program wants %d numbers in each", len(in.States), len(in.Tables), l.State)
@@ -188,7 +189,7 @@ func (l *Limits) checkStates(in *Batch, c *CacheSpec) error {
 	return nil
 }
 
-// checkWanted looks at what a batch asks to be given.
+// checkWanted checks the wanted rows of a batch.
 func (l *Limits) checkWanted(in *Batch) error {
 	for i, w := range in.Want {
 		if w < 0 || int(w) >= in.Rows() {
@@ -214,7 +215,7 @@ func (l *Limits) checkWanted(in *Batch) error {
 	return nil
 }
 
-// checkBlocks looks at where keys and values are to go and to come from.
+// checkBlocks checks the blocks that keys and values are written to and read from.
 func (l *Limits) checkBlocks(in *Batch, c *CacheSpec) error {
 	for i, pos := range in.Positions {
 		s := in.Seq[i]
@@ -245,7 +246,7 @@ func (l *Limits) checkBlocks(in *Batch, c *CacheSpec) error {
 	return nil
 }
 
-// checkNear looks at the blocks of layers that keep less than everything.
+// checkNear checks the blocks of layers with a sliding window.
 func (l *Limits) checkNear(in *Batch, c *CacheSpec) error {
 	pools := len(c.Near)
 	if len(in.Near) == 0 { // Tables names the blocks of every pool
@@ -273,7 +274,7 @@ func (l *Limits) checkNear(in *Batch, c *CacheSpec) error {
 			table := in.Table(in.Seq[i], p+1)
 			from, to := near.First(int(pos))/c.BlockSize, int(pos)/c.BlockSize
 			if i > 0 && in.Seq[i-1] == in.Seq[i] && in.Positions[i-1] < pos {
-				from = max(from, int(in.Positions[i-1])/c.BlockSize) // what lies before was looked at
+				from = max(from, int(in.Positions[i-1])/c.BlockSize) // earlier blocks were checked with the row before
 			}
 			if to >= len(table) || slices.Contains(table[from:to+1], -1) {
 				return fmt.Errorf("graph: row %d is at position %d of sequence %d, which does not hold what it sees in %v", i, pos, in.Seq[i], near.Reach)

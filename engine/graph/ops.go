@@ -147,7 +147,7 @@ type (
 		// part in the softmax and has no value.
 		// Xiao et al., "Efficient Streaming Language Models with Attention Sinks", 2023.
 		Sinks *weights.Tensor
-		// Slopes, when not nil, is what is taken off a score for each token between the
+		// Slopes, when not nil, is subtracted from a score for each token between the
 		// two, by head (Heads).
 		// Press et al., "Train Short, Test Long: Attention with Linear Biases", 2022.
 		Slopes []float32
@@ -163,8 +163,8 @@ type (
 	// Attention", 2024.
 	SharedAttention struct{ Attention }
 
-	// Experts sends each row through some experts and sums their results by weight, as
-	// Routing says. An expert is Down · Gate{Act}(Gate · x, Up · x), or without Gate
+	// Experts runs each row through some experts and sums their results by weight, by
+	// Routing. An expert is Down · Gate{Act}(Gate · x, Up · x), or without Gate
 	// Down · Activate{Act}(Up · x).
 	// Inputs: x (rows, in), router (rows, experts). Result: (rows, out).
 	// Shazeer et al., "Outrageously Large Neural Networks", 2017; Jiang et al.,

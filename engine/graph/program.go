@@ -16,7 +16,7 @@ type Program struct {
 	Results    []int // values Run returns
 }
 
-// A Lead says what the leading dimension of a value counts.
+// A Lead is the meaning of a value's leading dimension.
 type Lead uint8
 
 // The leading dimensions.
@@ -57,8 +57,8 @@ type Step struct {
 }
 
 // Compile orders the recording and assigns buffers, so that values which are
-// never alive together share one. Values no result needs are dropped. Nothing is
-// recorded after Compile.
+// never alive together share one. Values no result needs are dropped. No op may
+// be recorded after Compile.
 func (b *Builder) Compile(results ...Value) (*Program, error) {
 	if b.err != nil {
 		return nil, fmt.Errorf("graph: %w", b.err)

@@ -61,7 +61,7 @@ type (
 
 	// WKV7 is the memory of RWKV-7. Within each head, in the paper's letters: the decay is
 	// exp(−e^−½·σ(w)), the rate a becomes σ(a), κ is k⊙Key scaled to length 1, and k becomes
-	// k⊙(1 + (a − 1)⊙Rate). What the state gives is normed and shifted within the head, and
+	// k⊙(1 + (a − 1)⊙Rate). The state's result is normed and shifted within the head, and
 	// (Σ r⊙k⊙Bonus)·v is added. Its state is (heads, Head, Head).
 	// Inputs: r, w, k, v, a (rows, width). Result: the same shape.
 	// Peng et al., "RWKV-7 'Goose' with Expressive Dynamic State Evolution", 2025, §4.

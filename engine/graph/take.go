@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// A Row is what a step found for one wanted row: all its logits, or the largest.
+// A Row is the logits of one wanted row: all of them, or the largest.
 type Row struct {
 	// IDs are the tokens of the largest logits: the larger first, of equals the lower
 	// number, NaN before all. nil: Logits has that of every token, by its number.
@@ -14,8 +14,8 @@ type Row struct {
 	Logits []float32
 }
 
-// A Handout calls a batch's Take from goroutines of its own: what Execs whose threads
-// are not at hand give rows away with. The zero value is ready; using it again
+// A Handout calls a batch's Take from goroutines of its own, for Execs without threads
+// of their own. The zero value is ready; using it again
 // allocates nothing.
 type Handout struct {
 	take func(want int, r Row)
@@ -29,7 +29,7 @@ type Handout struct {
 // to start.
 const worthwhile = 1 << 16
 
-// Give gives each of rows to take, and returns when it has dealt with all.
+// Give calls take for each of rows, and returns when all calls have returned.
 func (h *Handout) Give(take func(want int, r Row), rows []Row) {
 	if h.help == nil {
 		h.help = func() {
@@ -51,7 +51,7 @@ func (h *Handout) Give(take func(want int, r Row), rows []Row) {
 	h.wg.Wait()
 }
 
-// work gives rows away until none is left.
+// work calls take for rows until none is left.
 func (h *Handout) work() {
 	for {
 		i := int(h.next.Add(1)) - 1

@@ -59,8 +59,8 @@ func writeAt(f *os.File, s string) error {
 	return err
 }
 
-// busy says whether a repository is locked. Where it is not, whoever comes at this moment
-// may find it locked, and waits as for any other.
+// busy says whether a repository is locked. Where it is not, busy holds the
+// lock for a moment; a pull that begins then waits for it.
 func busy(root *os.Root, repo string) bool {
 	f, err := root.OpenFile(path.Join(repo, lockName), os.O_RDWR, 0)
 	if err != nil {

@@ -104,7 +104,7 @@ func (s Store) RemovePulled(open string) (Removal, error) {
 type Half struct {
 	Ref        Ref   // what to pull to go on
 	Have, Size int64 // bytes that are there, and of all
-	Busy       bool  // somebody pulls from that repository now
+	Busy       bool  // the repository is locked: a pull is under way
 }
 
 // Halves lists the pulls that have not ended.

@@ -6,8 +6,8 @@ import (
 )
 
 // Audit checks every invariant, for tests: refs are the references of all tables, and
-// holds is asked of each cached block whether it holds these tokens, the depth-th block
-// of its prompt.
+// holds is called for each cached block and returns an error unless it holds these tokens, the
+// depth-th block of its prompt.
 func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32) error) error {
 	where, idle, err := p.audit(refs, p.index.has)
 	if err != nil {
@@ -19,7 +19,7 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 		place[b] = i
 	}
 	// A cached block's predecessor is used or will be evicted later, so no
-	// leaf is ever orphaned, and contents are what they are said to be.
+	// leaf is ever orphaned, and contents match their index.
 	owner := make(map[uint64]int32, end) // of serial numbers
 	for b := range end {
 		if p.index.has(b) {
@@ -48,7 +48,7 @@ func (p *Pool) Audit(refs []int32, holds func(b int32, depth int, tokens []int32
 	return nil
 }
 
-// audit checks who holds which block. It says that by block, and which are idle, oldest first.
+// audit checks the references. It returns the state of each block, and the idle ones, oldest first.
 func (p *blocks) audit(refs []int32, cached func(b int32) bool) (where []string, idle []int32, err error) {
 	if !slices.Equal(refs, p.refs) {
 		return nil, nil, fmt.Errorf("references %v, tables have %v", p.refs, refs)
@@ -83,7 +83,7 @@ func (p *blocks) audit(refs []int32, cached func(b int32) bool) (where []string,
 }
 
 // Audit checks every invariant, as Pool.Audit does: refs are the references of all trails, and
-// holds is asked of each block that goes with one of the Pool's.
+// holds is called for each block that goes with one of the Pool's.
 func (n *Near) Audit(refs []int32, holds func(b, with int32) error) error {
 	if _, _, err := n.audit(refs, func(b int32) bool { return n.with[b] != 0 }); err != nil {
 		return err

@@ -1,6 +1,6 @@
 package kv
 
-// blocks says of each block who holds it.
+// blocks counts the references to each block, and lists those without any.
 type blocks struct {
 	refs  []int32
 	free  []int32
@@ -30,7 +30,7 @@ func (p *blocks) Available() int { return len(p.free) + p.idles }
 // Used is how many blocks tables hold.
 func (p *blocks) Used() int { return len(p.refs) - p.Available() }
 
-// take gives a block one reference: a free one, or else the one that has been idle longest,
+// take returns a block with one reference: a free one, or else the one that has been idle longest,
 // whose contents are cached.
 func (p *blocks) take() (b int32, cached, ok bool) {
 	if n := len(p.free); n > 0 {
@@ -56,7 +56,7 @@ func (p *blocks) acquire(b int32) {
 	p.refs[b]++
 }
 
-// release takes a reference back. Where it was the last, the block is idle if it is cached,
+// release removes a reference. Where it was the last, the block is idle if it is cached,
 // else free.
 func (p *blocks) release(b int32, cached bool) {
 	p.refs[b]--

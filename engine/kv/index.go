@@ -13,8 +13,8 @@ const none int32 = -1
 // A block's hash is made of its tokens and its predecessor's hash. The hash
 // only says where to look: a hit must have the same tokens and continue the
 // very block found before it, so a collision cannot leak another prompt's
-// keys. A root is what blocks depend on beside their tokens, such as an adapter: nothing
-// kept under one is found under another. Predecessors are told apart by serial numbers, which unlike block
+// keys. A root stands for all that blocks depend on beside their tokens, such as an adapter: nothing
+// kept under one is found under another. Predecessors are identified by serial numbers, which unlike block
 // numbers are never used twice.
 type index struct {
 	size   int
@@ -51,7 +51,7 @@ func newIndex(blocks, size int) index {
 // roots bounds the numbers of roots: serial numbers are above it.
 const roots = 1 << 32
 
-// has says whether b is cached.
+// has reports whether b is cached.
 func (p *index) has(b int32) bool { return p.id != nil && p.id[b] != 0 }
 
 // lookup finds the cached block that holds tokens, a whole block of them, after
@@ -102,7 +102,7 @@ func (p *index) add(root uint32, parent, b int32, tokens []int32) int32 {
 	return b
 }
 
-// forget takes a cached block out.
+// forget removes a cached block.
 func (p *index) forget(b int32) {
 	at := &p.bucket[p.place(p.hash[b])]
 	for *at != b {

@@ -1,17 +1,17 @@
 package kv
 
-// A Near hands out the blocks of layers whose rows do not see everything, so that sequences
-// give back what lies behind. It goes with a Pool, in whose tables sequences keep all their
-// blocks: what is cached here is found by the Pool's block of the same tokens. That one may
-// stay when this is evicted; then a prompt is not found as far.
+// A Near is the pool of blocks of layers with a sliding window, whose sequences release blocks
+// outside of it. It goes with a Pool, in whose tables sequences keep all their
+// blocks: a block cached here is found by the Pool's block of the same tokens. That one may
+// stay when this is evicted; then the cached prefix is shorter.
 type Near struct {
 	blocks
 	pool *Pool
 	of   []int32  // by block of the Pool: the one here that goes with it, if that agrees
-	with []uint64 // by block: the serial number in the Pool of what it goes with, 0 for none
+	with []uint64 // by block: the serial number of the Pool's block that it goes with, 0 for none
 }
 
-// A Trail is the blocks of a sequence in a Near: those before the first that it sees are none.
+// A Trail is the blocks of a sequence in a Near. Entries before its window are -1.
 type Trail struct {
 	Table []int32 // -1 where it holds none
 	from  int     // the first it holds
@@ -41,7 +41,7 @@ func (n *Near) alloc() (int32, bool) {
 	return b, ok
 }
 
-// Grow gives t blocks until it has to of them, those it holds no more included. It says
+// Grow adds blocks to t until its table has to entries, released ones included. It reports
 // whether there were enough.
 func (n *Near) Grow(t *Trail, to int) bool {
 	for len(t.Table) < to {
@@ -90,8 +90,8 @@ func (n *Near) Missing(found []int32, at, first, end int) int {
 	return -1
 }
 
-// Adopt moves t on to the blocks that go with those of table, the Pool's, from the at-th on,
-// and releases those before the first-th. None from there on is missing.
+// Adopt makes t's table, from the at-th block up to end, those that go with the blocks of table,
+// the Pool's, and releases the ones before the first-th. None from there on is missing.
 func (n *Near) Adopt(t *Trail, table []int32, at, first, end int) {
 	for i := at; i < end; i++ {
 		b := none
@@ -116,8 +116,8 @@ func (n *Near) Adopt(t *Trail, table []int32, at, first, end int) {
 }
 
 // Keep makes the blocks of t findable that were filled since the first from tokens were
-// computed, where those of table, the Pool's, are. Where another sequence was first, t
-// changes to its block.
+// computed, where those of table, the Pool's, are. Where another sequence has cached the
+// same tokens, t changes to its block.
 func (n *Near) Keep(t *Trail, table []int32, from, computed int) {
 	for k := from / n.pool.size; k < computed/n.pool.size; k++ {
 		id := n.pool.Serial(table[k])
@@ -137,8 +137,8 @@ func (n *Near) Keep(t *Trail, table []int32, from, computed int) {
 	}
 }
 
-// Fork gives f the first whole blocks of t too, and a copy of the next if one more is asked
-// for, which must be Available; near is what c calls these blocks.
+// Fork makes f share the first whole blocks of t, and have a copy of the next if more is
+// true, for which a block must be Available; near is the number of this pool in c.
 func (n *Near) Fork(f, t *Trail, whole int, more bool, c Copier, near int) {
 	f.Table, f.from = append(f.Table[:0], t.Table[:whole]...), min(t.from, whole)
 	for _, b := range f.Table[f.from:] {

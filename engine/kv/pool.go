@@ -1,13 +1,13 @@
-// Package kv keeps account of the blocks of a KV cache: which are free, who holds
-// which, and which hold the start of a prompt that may come again.
+// Package kv allocates the blocks of a KV cache: it counts their references, and finds
+// those of a prompt's prefix again.
 package kv
 
-// A Pool hands out the KV blocks of one cache. Every block is in one of three
+// A Pool allocates the KV blocks of one cache. Every block is in one of three
 // states:
 //
 //	used   refs > 0: that many tables hold it
-//	idle   refs = 0, contents worth keeping: on the list idle, oldest first
-//	free   refs = 0, contents forgotten: on the stack free
+//	idle   refs = 0, contents cached: on the list idle, oldest first
+//	free   refs = 0, contents not cached: on the stack free
 //
 // Used and idle blocks may be cached, that is, found by Find; free ones never
 // are. All operations take constant time and allocate nothing. A Pool is not safe for
@@ -31,8 +31,8 @@ func (p *Pool) Alloc() (int32, bool) {
 	return b, ok
 }
 
-// Grow has a table hold blocks for so many tokens. It says whether there were enough; the table
-// keeps those it got.
+// Grow adds blocks to a table until it holds so many tokens. It reports whether there were enough;
+// the table keeps those that were added.
 func (p *Pool) Grow(table *[]int32, tokens int) bool {
 	for len(*table) < p.BlocksFor(tokens) {
 		b, ok := p.Alloc()
@@ -44,8 +44,8 @@ func (p *Pool) Grow(table *[]int32, tokens int) bool {
 	return true
 }
 
-// Serial is a number that tells what b holds apart from what any block has held, 0 where b
-// is not findable.
+// Serial is a number of b's cached contents that no other contents have or had, 0 where b
+// is not cached.
 func (p *Pool) Serial(b int32) uint64 {
 	if p.index.id == nil {
 		return 0
@@ -60,7 +60,7 @@ func (p *Pool) AcquireAll(table []int32) {
 	}
 }
 
-// Release takes a reference back. Tables are released from their end, so a
+// Release removes a reference. Tables are released from their end, so a
 // cached block becomes idle before the blocks it continues do, and is evicted
 // before them: eviction always takes a leaf.
 func (p *Pool) Release(b int32) { p.release(b, p.index.has(b)) }
@@ -78,7 +78,7 @@ type Copier interface {
 }
 
 // Own makes block i of a table the table's own before it is written to: where
-// other tables hold it too, c copies it to a new one. It says whether there was one.
+// other tables hold it too, c copies it to a new one. It reports whether there was one.
 func (p *Pool) Own(c Copier, table []int32, i int) bool {
 	shared := table[i]
 	if p.refs[shared] == 1 {
@@ -94,9 +94,9 @@ func (p *Pool) Own(c Copier, table []int32, i int) bool {
 	return true
 }
 
-// Find appends to dst the blocks, which others have computed, of what follows the first
-// computed tokens of a sequence under a root, whose blocks are in its table. The last token is always
-// left, because its logits are needed.
+// Find appends to dst the cached blocks of the tokens that follow the first computed of a
+// sequence under a root, whose blocks are in its table. The last token is always
+// left out, because its logits are needed.
 func (p *Pool) Find(dst []int32, root uint32, table, tokens []int32, computed int) []int32 {
 	if computed%p.size != 0 {
 		return dst
@@ -133,8 +133,9 @@ func (p *Pool) Adopt(table, found []int32, at int) []int32 {
 }
 
 // Keep makes the blocks of a table findable that were filled since the first from of
-// the sequence's tokens were computed. Where another sequence was first, the table
-// changes to its block. Nothing is found under another root. The first call takes memory for all blocks there are.
+// the sequence's tokens were computed. Where another sequence has cached the same tokens,
+// the table changes to its block. Blocks are not found under another root. The first call allocates
+// the index of all blocks.
 func (p *Pool) Keep(root uint32, table, tokens []int32, from, computed int) {
 	if p.index.id == nil {
 		p.index = newIndex(len(p.refs), p.size)

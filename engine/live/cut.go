@@ -22,16 +22,16 @@ type cutter struct {
 	pause              float64 // of a short piece, seconds
 	longest            int     // samples of a piece
 
-	audio    []float32 // of the piece, or what comes before one
+	audio    []float32 // of the piece, or the pad before one
 	start    int       // sample number of audio[0]
-	heard    int       // samples of audio that were listened to
+	heard    int       // samples of audio that the detector has read
 	speaking bool      // a piece has begun
 	loud     int       // hops of speech in the piece
 	quiet    int       // hops since the last of them
-	fresh    int       // hops of speech since the piece was written down
+	fresh    int       // hops of speech since the piece was transcribed
 }
 
-// add takes sound up to the end of a piece, and returns what it did not take.
+// add takes sound up to the end of a piece, and returns the rest.
 func (c *cutter) add(x []float32) (rest []float32, ended bool) {
 	for {
 		n := min(c.heard+engine.Hop-len(c.audio), len(x))
@@ -48,7 +48,7 @@ func (c *cutter) add(x []float32) (rest []float32, ended bool) {
 	}
 }
 
-// hop notes how likely a hop is speech; true: a piece ends.
+// hop counts a hop by the probability p that it is speech; true: a piece ends.
 func (c *cutter) hop(p float32) bool {
 	switch {
 	case p >= c.threshold:

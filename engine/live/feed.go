@@ -8,7 +8,7 @@ import (
 	"quern/engine"
 )
 
-// A Feed is sound on its way from one writer to one transcription: mono samples at
+// A Feed is a queue of sound from one writer to one transcription: mono samples at
 // engine.HearingRate.
 type Feed struct {
 	most       int           // samples it holds; 0: the writer bounds it
@@ -55,8 +55,8 @@ func (f *Feed) Write(ctx context.Context, x []float32) error {
 	}
 }
 
-// Close says that no more comes: nil at the end of the sound, or why it breaks off. What
-// was written before is written down.
+// Close ends the feed: nil at the end of the sound, or why it breaks off. Samples written
+// before are transcribed.
 func (f *Feed) Close(err error) {
 	if err == nil {
 		err = io.EOF
@@ -76,7 +76,7 @@ func (f *Feed) Held() int {
 	return len(f.audio)
 }
 
-// Drain throws sound away until the feed is closed.
+// Drain discards sound until the feed is closed.
 func (f *Feed) Drain(ctx context.Context) {
 	for {
 		if _, err := f.read(ctx, 1); err != nil {
@@ -111,7 +111,7 @@ func (f *Feed) read(ctx context.Context, least int) ([]float32, error) {
 	}
 }
 
-// Source is the feed for who takes sound as it comes, in place of a transcription. Reading
+// Source is the feed for recognisers of live sound, in place of Transcribe. Reading
 // waits for some, and no longer than ctx lasts.
 func (f *Feed) Source(ctx context.Context) engine.Source {
 	var rest []float32

@@ -1,8 +1,8 @@
-// Package live writes down sound that is still coming, with any recogniser. Text is given
-// out when it no longer changes.
+// Package live transcribes live sound, with any recogniser. Text is yielded
+// when it no longer changes.
 //
-// Sound is cut in pauses into pieces, which bounds what is held and done again (cut.go). A
-// piece under way is written down again whenever so much is new. What two such hypotheses in a
+// Sound is cut in pauses into pieces, which bounds memory and repeated work (cut.go). A
+// piece under way is transcribed again whenever Options.Step of it is new. What two such hypotheses in a
 // row agree on is settled (settle.go), and so is all that is left when the piece ends.
 //
 // Macháček, Dabre and Bojar, "Turning Whisper into Real-Time Transcription System", 2023,
@@ -20,43 +20,43 @@ import (
 	"quern/engine/asr/vad"
 )
 
-// A Recogniser writes down sound as an engine.Lease does.
+// A Recogniser transcribes sound as an engine.Lease does.
 type Recogniser interface {
 	Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error]
 }
 
 // Options say how. The zero value works.
 type Options struct {
-	// Request is what the recogniser is asked for. Its Source is the package's. Info is
+	// Request is the recogniser's request. Its Source is set by this package. Info is
 	// filled in, as by the recogniser.
 	Request engine.TranscribeRequest
 	// Detector finds pauses; nil is by energy.
 	Detector engine.Detector
-	// Step is how many seconds of sound are new before a piece under way is written down
-	// again; 0 means 1. Whole has pieces written down when they end, and not before.
+	// Step is how many seconds of sound are new before a piece under way is transcribed
+	// again; 0 means 1. With Whole pieces are transcribed when they end, and not before.
 	Step  float64
 	Whole bool
-	// Cost, when not nil, counts what was done.
+	// Cost, when not nil, counts the work done.
 	Cost *Cost
 }
 
-// Cost is what a transcription took.
+// Cost is the work of a transcription.
 type Cost struct {
 	Runs    int     // of the recogniser
 	Seconds float64 // of sound in them
 	Pieces  int
 }
 
-// An Update is what has become known since the one before.
+// An Update is the new text since the one before.
 type Update struct {
-	// Segment is what is settled; of all updates in a row, its texts are the transcript. It
+	// Segment is the text that is settled; of all updates in a row, its texts are the transcript. It
 	// may be empty. Times are those of the sound.
 	engine.Segment
 	// Tail follows it for now, and may change.
 	Tail string
 	// Final says that a piece ended: Tail is empty.
 	Final bool
-	// Heard is the seconds of sound all this is known of.
+	// Heard is the seconds of sound that were transcribed.
 	Heard float64
 }
 
@@ -66,8 +66,8 @@ const (
 	longest = 24.0
 )
 
-// Transcribe writes down what comes through a feed, until that is closed. It holds a piece
-// and what the feed holds. Breaking out of the loop or ending ctx stops it as it stops the
+// Transcribe transcribes the sound of a feed, until that is closed. It holds one piece
+// beside the feed's samples. Breaking out of the loop or ending ctx stops it as it stops the
 // recogniser.
 func Transcribe(ctx context.Context, rec Recogniser, f *Feed, o Options) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
@@ -96,7 +96,7 @@ func Transcribe(ctx context.Context, rec Recogniser, f *Feed, o Options) iter.Se
 	}
 }
 
-// errStopped says that the caller wants no more.
+// errStopped: the caller has stopped reading.
 var errStopped = errors.New("live: stopped")
 
 // A transcription is one under way.
@@ -106,7 +106,7 @@ type transcription struct {
 	cut     cutter
 	step    int // samples
 	settled settled
-	done    int // samples of the piece that were written down, or given up
+	done    int // samples of the piece that were transcribed, or skipped
 	first   bool
 	count   int // segments so far
 }
@@ -137,7 +137,7 @@ func newTranscription(rec Recogniser, o Options) *transcription {
 	return t
 }
 
-// wants is how many samples are worth a look.
+// wants is how many samples are worth a transcription.
 func (t *transcription) wants() int {
 	if t.cut.speaking {
 		return max(t.done+t.step-len(t.cut.audio), engine.Hop)
@@ -150,7 +150,7 @@ func (t *transcription) heard() float64 {
 	return float64(t.cut.start+len(t.cut.audio)) / engine.HearingRate
 }
 
-// take hears sound and yields what becomes known by it.
+// take reads sound and yields the text that it adds.
 func (t *transcription) take(ctx context.Context, x []float32, last bool, yield func(Update) bool) error {
 	for len(x) > 0 {
 		var ended bool
@@ -173,7 +173,7 @@ func (t *transcription) take(ctx context.Context, x []float32, last bool, yield 
 	return nil
 }
 
-// guess writes down the piece under way, to see what is settled of it.
+// guess transcribes the piece under way, and settles text of it.
 func (t *transcription) guess(ctx context.Context, yield func(Update) bool) error {
 	at := t.cut.start
 	t.done, t.cut.fresh = len(t.cut.audio), 0
@@ -186,11 +186,10 @@ func (t *transcription) guess(ctx context.Context, yield func(Update) bool) erro
 		return err
 	}
 	now, tail := t.settled.agree(units)
-	return t.tell(Update{Segment: t.segment(now), Tail: tail}, yield)
+	return t.send(Update{Segment: t.segment(now), Tail: tail}, yield)
 }
 
-// finish writes down the piece that has ended. What it says beyond what was settled is
-// settled.
+// finish transcribes the piece that has ended, and settles all of its text.
 func (t *transcription) finish(ctx context.Context, yield func(Update) bool) error {
 	heard := t.heard()
 	audio, at := t.cut.piece()
@@ -202,10 +201,10 @@ func (t *transcription) finish(ctx context.Context, yield func(Update) bool) err
 	}
 	t.o.Cost.Pieces++
 	now := t.settled.finish(units, through)
-	return t.tell(Update{Segment: t.segment(now), Final: true, Heard: heard}, yield)
+	return t.send(Update{Segment: t.segment(now), Final: true, Heard: heard}, yield)
 }
 
-func (t *transcription) tell(u Update, yield func(Update) bool) error {
+func (t *transcription) send(u Update, yield func(Update) bool) error {
 	if u.Heard == 0 {
 		u.Heard = t.heard()
 	}
@@ -215,20 +214,20 @@ func (t *transcription) tell(u Update, yield func(Update) bool) error {
 	return nil
 }
 
-// sure is how likely a language is that is taken for that of all the sound, and sureSeconds
-// how long the piece was that told it.
+// sure is the probability from which a detected language is kept for all the sound, and
+// sureSeconds the length of the piece that it needs.
 const (
 	sure        = 0.8
 	sureSeconds = 2.0
 )
 
-// write has the recogniser write down sound that begins at a sample.
+// write transcribes sound that begins at a sample.
 func (t *transcription) write(ctx context.Context, x []float32, at int, final bool) ([]unit, error) {
 	r, info := t.o.Request, engine.TranscribeInfo{}
 	source := audio.Samples(x)
 	r.Source, r.Info = &source, &info
 	if !final && r.Temperatures == nil && r.Temperature == nil {
-		r.Temperatures = []float64{0} // what is unlikely is not tried again for a guess
+		r.Temperatures = []float64{0} // no retries at other temperatures for a guess
 	}
 	t.o.Cost.Runs++
 	t.o.Cost.Seconds += float64(len(x)) / engine.HearingRate

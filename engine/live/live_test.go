@@ -47,7 +47,7 @@ func (loud) Hear(x []float32) float32 {
 	return float32(n) / float32(len(x))
 }
 
-// A fake recogniser hears the words of a sound. Of one that is cut short it hears another.
+// A fake recogniser returns the words of a sound. Of one that is cut short it returns another.
 type fake struct {
 	word    func(n, run int) string // nil is plain
 	each    float64                 // seconds of a whole word
@@ -112,7 +112,7 @@ func (f *fake) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.
 	}
 }
 
-// hear writes a sound down that comes in chunks of so many samples, each when what came
+// hear transcribes a sound that comes in chunks of so many samples, each when what came
 // before is dealt with.
 func hear(t testing.TB, f live.Recogniser, x sound, chunk int, o live.Options) []live.Update {
 	t.Helper()
@@ -373,7 +373,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A stuck recogniser works until it is told not to.
+// A stuck recogniser works until it is cancelled.
 type stuck struct{ begun, over chan struct{} }
 
 func (s stuck) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
@@ -385,7 +385,7 @@ func (s stuck) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.
 	}
 }
 
-// TestCancel: the recogniser stops when the context ends, and so does who waits for sound.
+// TestCancel: the recogniser stops when the context ends, and so does a wait for sound.
 func TestCancel(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// A settled is what is known of a piece: words that were given out, which stay, and those
+// A settled is the text of a piece: words that were yielded, which do not change, and those
 // of the latest hypothesis after them.
 type settled struct {
-	said []string // folded words that were given out
+	said []string // folded words that were yielded
 	next []string // folded words of the latest hypothesis after them
 }
 
 func (s *settled) any() bool { return len(s.said) > 0 }
 
-// agree takes a hypothesis. It returns what is settled by it, up to a word, and the text
+// agree takes a hypothesis. It returns the text that it settles, up to a word, and the text
 // after that.
 func (s *settled) agree(h []unit) (now []unit, tail string) {
 	h = after(s.said, h)
@@ -33,9 +33,9 @@ func (s *settled) agree(h []unit) (now []unit, tail string) {
 	return h[:cut], b.String()
 }
 
-// finish takes the last hypothesis of the piece and returns what it says after what was
-// given out. The next piece begins. A piece that was cut through speech may end before what
-// was given out does: the next begins with the rest of that.
+// finish takes the last hypothesis of the piece and returns its text after the words that were
+// yielded. The next piece begins. A piece that was cut through speech may end before
+// these words do: the next begins with the rest of them.
 func (s *settled) finish(h []unit, through bool) []unit {
 	said := s.said
 	*s = settled{}
@@ -75,8 +75,8 @@ func afterWord(h []unit, n int) int {
 	return len(h)
 }
 
-// after is what a hypothesis has after words that were given out, which it may say
-// otherwise.
+// after is the part of a hypothesis after words that were yielded, which it may spell
+// differently.
 func after(said []string, h []unit) []unit {
 	n, _ := nearest(said, folded(h))
 	return h[afterWord(h, n):]

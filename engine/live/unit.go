@@ -10,7 +10,7 @@ import (
 )
 
 // A unit is a word with the space before it, a character of a script without spaces, or a
-// run of punctuation, so that a word can be settled before what follows it.
+// run of punctuation, so that a word can be settled before the text that follows it.
 type unit struct {
 	text       string
 	folded     string // for comparing: no spaces, capitals or punctuation; "" of punctuation
@@ -22,7 +22,7 @@ type unit struct {
 // alone are scripts whose characters are units: they have no spaces between words.
 var alone = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan}
 
-// kind is what a character is in a unit.
+// kind is the class of a character in a unit.
 type kind int
 
 const (

@@ -70,8 +70,8 @@ func (m *File) openAdapter(a engine.Adapter) error {
 // changes are what the adapters of m change.
 func (m *File) changes() graph.Changes { return model.Changes(m.Adapters) }
 
-// room is the bytes that adapters' products work in, of so many rows: numbers between A and B,
-// and of experts what they take in.
+// room is the bytes of adapters' scratch for so many rows: numbers between A and B, and the inputs
+// of experts.
 func (m *File) room(rows int) int64 {
 	rank := 0
 	for _, x := range m.Adapters {

@@ -12,8 +12,8 @@ import (
 	"quern/engine/token"
 )
 
-// A DraftPlan is how what drafts for a model lies in memory, beside the model. Its cache has as
-// many blocks.
+// A DraftPlan is the memory of the model or layer that drafts for a model. Its cache has as
+// many blocks as the model's.
 type DraftPlan struct {
 	Weights int64
 	Compute int64
@@ -76,7 +76,7 @@ func (m *File) undraftable(draft string, err error) error {
 // padding bounds the tokens at the end that one vocabulary has and the other has not.
 const padding = 1024
 
-// sameVocab compares the vocabularies of m and what drafts for it, token for token.
+// sameVocab compares the vocabularies of m and its draft model, token for token.
 func (m *File) sameVocab(d *File) error {
 	own := m.Vocab
 	if own == nil {
@@ -120,7 +120,7 @@ func (m *File) planMTP(o engine.ModelOptions, running int) (*DraftPlan, error) {
 	return p, nil
 }
 
-// planDraft sizes m as what drafts for sequences of p, whose cache is still without blocks.
+// planDraft sizes m as the draft model for sequences of p, whose cache is still without blocks.
 func (m *File) planDraft(o engine.ModelOptions, running int) (*DraftPlan, error) {
 	b := graph.NewBuilder(o.Batch, min(o.Batch, max(1, running)))
 	p, err := planProgram(m.ID, b, o, m.LM.Logits(b, m.LM.Hidden(b)))

@@ -15,25 +15,25 @@ import (
 	"quern/kernels/quant"
 )
 
-// An Estimate says what a model takes of memory, in bytes, before it is loaded.
+// An Estimate is the memory that a model will take, in bytes, before it is loaded.
 type Estimate struct {
 	Weights  int64 // adapters included
 	Adapters int64 // of the weights
-	Made     int64 // of the weights, what is made at load and not mapped from the file
+	Made     int64 // of the weights, those made at load and not mapped from the file
 	Cache    int64 // keys and values
 	Compute  int64 // values between the steps of a pass
-	Draft    int64 // weights and values of what drafts, whose cache is part of Cache
-	State    int64 // what one sequence carries beside keys and values
+	Draft    int64 // weights and values of the draft model or layer, whose cache is part of Cache
+	State    int64 // states of one sequence, beside keys and values
 	Running  int   // sequences that run together
 
 	Arch  string // as GGUF calls it
-	Makes string // what the model makes of text
+	Makes string // the model's output
 
 	Context int // tokens one request gets
 	Tokens  int // tokens the cache holds, of all requests together
 
-	OneRequest int64  // of Cache, what a request of Context tokens fills
-	Pools      []Pool // of Cache, blocks of layers that see equally far
+	OneRequest int64  // of Cache, the part that a request of Context tokens fills
+	Pools      []Pool // of Cache, blocks of layers with one window
 }
 
 // Total is everything together.
@@ -42,8 +42,8 @@ func (s Estimate) Total() int64 { return s.Weights + s.Cache + s.Compute + s.Dra
 // least is Total with a cache for one request.
 func (s Estimate) least() int64 { return s.Weights + s.OneRequest + s.Compute + s.Draft }
 
-// EstimateFile says what a model file would take if it were served with o on a
-// machine with limit bytes for models; limit 0 is what is free now. Only headers
+// EstimateFile estimates a model file that is served with o on a
+// machine with limit bytes for models; limit 0 is the memory that is free now. Only headers
 // are read.
 func EstimateFile(path string, o engine.ModelOptions, limit int64) (Estimate, error) {
 	if limit <= 0 {
@@ -68,7 +68,7 @@ func EstimateFile(path string, o engine.ModelOptions, limit int64) (Estimate, er
 // BlockSize is the tokens of a KV block.
 const BlockSize = 32
 
-// A Plan is how a model will lie in memory.
+// A Plan is the memory of a model and the Programs it will run.
 type Plan struct {
 	Estimate
 	KV      graph.CacheSpec
@@ -77,9 +77,9 @@ type Plan struct {
 	Encode  EncoderPlan
 }
 
-// Plan sizes what m will take of limit bytes. A cache whose size is the default gives way
-// down to one request; where even that does not fit, the plan says what it
-// needs and fits tells.
+// Plan sizes what m will take of limit bytes. A cache whose size is the default shrinks
+// down to one request; where even that does not fit, the plan has what it
+// needs, and fits returns the error.
 func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	o = o.Defaulted()
 	c := m.Config
@@ -156,8 +156,8 @@ func (m *File) Plan(o engine.ModelOptions, limit int64) (Plan, error) {
 	return p, nil
 }
 
-// pass records what a step computes: logits and, where m drafts with a layer of its own, what it made
-// of all rows.
+// pass records a step: logits and, where m drafts with a layer of its own, the hidden states of
+// all rows.
 func (m *File) pass(b *graph.Builder) []graph.Value {
 	if m.MTP == nil {
 		return []graph.Value{m.LM.Logits(b, m.LM.Hidden(b))}
@@ -166,14 +166,14 @@ func (m *File) pass(b *graph.Builder) []graph.Value {
 	return []graph.Value{m.LM.Logits(b, b.Take(all, b.Wanted())), all}
 }
 
-// Where sequences carry states fewer may run together than are allowed: as many as have
+// Where sequences carry states fewer may run together than are allowed: as many as fit
 // theirs in a sixteenth of the memory for models or in statesRoom, and minRunning.
 const (
 	statesRoom = 512 << 20
 	minRunning = 4
 )
 
-// makes says what a model makes of text.
+// makes is the output of a model, as text.
 func makes(c *model.Config) string {
 	switch {
 	case c.Pairs:
@@ -186,7 +186,7 @@ func makes(c *model.Config) string {
 	return "text"
 }
 
-// Vectors records what makes the rows that are pooled.
+// Vectors records the pass that makes the rows that are pooled.
 func (p *EncoderPlan) Vectors(m model.LM) (*graph.Program, error) {
 	b := graph.NewBuilder(p.Rows, p.Rows)
 	b.Adapt(p.Changes)
@@ -206,7 +206,7 @@ func Heads(m model.LM) (*graph.Program, error) {
 	return b.Compile(p.Project(b, b.Features(m.Config().Hidden)))
 }
 
-// buffers is the memory of a Program's values, and of what its mixtures of experts work in by turns.
+// buffers is the memory of a Program's values, and of the scratch that its mixtures of experts share.
 func buffers(p *graph.Program) int64 {
 	var n, most int64
 	for _, b := range p.Buffers {
@@ -223,8 +223,8 @@ func buffers(p *graph.Program) int64 {
 	return n + most
 }
 
-// mixture is what experts work in: for each row at each of its experts what these take in and what
-// comes out of every stack.
+// mixture is the scratch of experts: for each row at each of its experts the inputs and the results
+// of every stack.
 func mixture(p *graph.Program, op graph.Experts) int64 {
 	in, ff, out := op.Up.Shape[2], op.Up.Shape[1], op.Down.Shape[1]
 	floats := ff + out
@@ -235,8 +235,8 @@ func mixture(p *graph.Program, op graph.Experts) int64 {
 	return int64(p.Rows*op.Used) * int64(acts+4*floats)
 }
 
-// Fits refuses a model that a machine with limit bytes cannot hold even alone,
-// and says what it could hold.
+// Fits returns an error for a model that a machine with limit bytes cannot hold even alone,
+// with the options that would fit.
 func (m *File) Fits(p *Estimate, o engine.ModelOptions, limit int64) error {
 	if p.Total() <= limit {
 		return nil
@@ -245,7 +245,7 @@ func (m *File) Fits(p *Estimate, o engine.ModelOptions, limit int64) error {
 		m.ID, engine.MiB(p.Total()), engine.MiB(p.Weights), engine.MiB(p.Cache), p.Tokens, engine.MiB(p.Compute), m.drafting(p), engine.MiB(limit), m.advice(p, o, limit))
 }
 
-// drafting says what the model or the layer that drafts takes.
+// drafting is the memory of the model or the layer that drafts, as text.
 func (m *File) drafting(p *Estimate) string {
 	switch {
 	case m.MTP != nil:
@@ -259,7 +259,7 @@ func (m *File) drafting(p *Estimate) string {
 // shortest is the least context worth advising.
 const shortest = 512
 
-// advice says what would fit limit bytes: a shorter context, else fewer bits a
+// advice names options that fit limit bytes: a shorter context, else fewer bits a
 // weight.
 func (m *File) advice(p *Estimate, o engine.ModelOptions, limit int64) string {
 	if m.Draft != nil && p.least()-p.Draft <= limit {
@@ -290,7 +290,7 @@ func (m *File) advice(p *Estimate, o engine.ModelOptions, limit int64) string {
 	return "raise memory_limit, or take a smaller model or one with fewer bits a weight"
 }
 
-// An EncoderPlan is how texts become vectors: the rows of a step, and the cache they
+// An EncoderPlan is the plan of encoding texts: the rows of a step, and the cache they
 // need while they run.
 type EncoderPlan struct {
 	Rows    int

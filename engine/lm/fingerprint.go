@@ -10,7 +10,7 @@ import (
 	"quern/formats/weights"
 )
 
-// Fingerprint hashes what makes replies repeatable: the weights (their table
+// Fingerprint hashes all that replies depend on: the weights (their table
 // and the start of each), their number types, and this build.
 func Fingerprint(quantization string, sets ...*weights.Set) string {
 	h := sha256.New()

@@ -18,8 +18,8 @@ import (
 	"quern/formats/weights"
 )
 
-// StampFiles tells of a path, and of the files in it, what changes when they are written or
-// replaced; "" where the system does not tell that. Sizes and times alone would not do: both
+// StampFiles returns a text that changes when a path, or a file in it, is written or
+// replaced; "" where the system does not support that. Sizes and times alone would not do: both
 // can be set.
 func StampFiles(path string) string {
 	list := []string{path}
@@ -43,9 +43,9 @@ func StampFiles(path string) string {
 	return stamp
 }
 
-// Program hashes the program that runs, once: another may add in another order.
+// Program hashes the running program, once: another build may add in another order.
 var Program = sync.OnceValues(func() (string, error) {
-	f, err := os.Open("/proc/self/exe") // also when another has taken its place
+	f, err := os.Open("/proc/self/exe") // also when the file has been replaced
 	if err != nil {
 		path, err := os.Executable()
 		if err != nil {
@@ -63,9 +63,10 @@ var Program = sync.OnceValues(func() (string, error) {
 	return string(h.Sum(nil)), nil
 })
 
-// Roots are what blocks of the model's cache on a disk depend on beside their tokens, without an adapter
-// and with each: the hash of its weights, the metadata, the context
-// that ropes may be stretched to, the shape of the cache, the program and what numerics names.
+// Roots are the keys before the first blocks of the model's cache on a disk, without an adapter and
+// with each, made of all that these depend on beside their tokens: the hash of its weights, the
+// metadata, the context that ropes may be stretched to, the shape of the cache, the program and
+// what numerics names.
 func (m *File) Roots(ctx context.Context, weights []byte, program, numerics string, spec *graph.CacheSpec) ([]disk.Key, error) {
 	shape := fmt.Sprintf("%d %v %d %v", spec.BlockSize, spec.Type, spec.State, spec.Layers)
 	for _, n := range spec.Near {
@@ -87,7 +88,7 @@ func (m *File) Roots(ctx context.Context, weights []byte, program, numerics stri
 	return roots, nil
 }
 
-// effects are which matrices adapter i changes, by what, and how much.
+// effects are the matrices that adapter i changes, its weights for them, and its scale.
 func (m *File) effects(i int) string {
 	var list []string
 	all := m.changes()
@@ -128,7 +129,7 @@ func (m *File) Hash(ctx context.Context, s *disk.Store, stamp, program string) (
 // piece is how much is hashed at a time.
 const piece = 8 << 20
 
-// hashAll hashes tensors and their data: what comes of pieces, in their order, on all
+// hashAll hashes tensors and their data: the hashes of pieces, in their order, made on all
 // processors.
 func hashAll(ctx context.Context, list []*weights.Tensor) ([]byte, error) {
 	var pieces [][]byte

@@ -1,5 +1,5 @@
 // Package lm opens the files of language models: their weights in GGUF's terms,
-// quantised where asked for, their network and vocabulary, and what they take of
+// quantised where asked for, their network and vocabulary, and an estimate of their
 // memory before anything is loaded.
 package lm
 
@@ -19,16 +19,16 @@ import (
 type File struct {
 	ID      string
 	Raw     *weights.Set // as it was opened
-	Set     *weights.Set // what runs: its weights in GGUF's terms, quantised where asked for
+	Set     *weights.Set // the weights that run: in GGUF's terms, quantised where asked for
 	LM      model.LM     // records the network; nil of an ONNX graph, which comes recorded
 	Config  *model.Config
 	Vocab   *token.Vocab
 	Context int // tokens one request gets
 
 	Adapters []*model.Adapter // of the options, in their order
-	Low      *weights.Set     // what they hold; it may be empty
+	Low      *weights.Set     // their weights; it may be empty
 
-	Draft *File      // what drafts for it; nil without
+	Draft *File      // its draft model; nil without
 	MTP   *model.MTP // its own layer that drafts for it; nil without
 }
 
@@ -45,11 +45,11 @@ func (m *File) Close() {
 	}
 }
 
-// CanRun says what quern lacks to run the model of a file, which stays the
-// caller's; nil when nothing. Of Kokoro it knows a tensor, and reads no further.
+// CanRun returns an error with what quern lacks to run the model of a file, which stays the
+// caller's; nil when nothing. It recognises Kokoro by a tensor, and reads no further.
 func CanRun(file *weights.Set) error {
 	if _, ok := file.Tensor(kokoro.Signature); ok {
-		return nil // it speaks; its file has no configuration that could be wrong
+		return nil // a speech model, whose file has no configuration
 	}
 	m := &File{Raw: file}
 	if err := m.Open(context.Background(), engine.ModelOptions{}, 0); err != nil {
@@ -58,7 +58,7 @@ func CanRun(file *weights.Set) error {
 	return m.OpenVocab(m.Config)
 }
 
-// Open reads what m.Raw says of the model: its weights in GGUF's terms, still
+// Open reads the model of m.Raw: its weights in GGUF's terms, still
 // without their data where that has to be made, and its architecture.
 func (m *File) Open(ctx context.Context, o engine.ModelOptions, threads int) (err error) {
 	if m.Set, err = model.Translate(m.Raw); err != nil {
@@ -103,7 +103,7 @@ func (m *File) OpenVocab(c *model.Config) error {
 	return err
 }
 
-// ContextLength is what one request of a model gets.
+// ContextLength is the tokens that one request of a model may have.
 func ContextLength(o *engine.ModelOptions, c *model.Config) int {
 	if o.ContextLength > 0 {
 		if c.Encoder { // there are no positions beyond

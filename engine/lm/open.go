@@ -25,8 +25,8 @@ func Open(path string) (*weights.Set, error) {
 	return formats.Open(path)
 }
 
-// SizeOf returns the bytes of a file, or of the files directly in a directory. What is
-// part of the program has none.
+// SizeOf returns the bytes of a file, or of the files directly in a directory. A built-in
+// model has none.
 func SizeOf(path string) (int64, error) {
 	if builtIn(path) {
 		return 0, nil
@@ -51,7 +51,7 @@ func SizeOf(path string) (int64, error) {
 	return sum, nil
 }
 
-// Created is when a file was written; the zero time for what is part of the program.
+// Created is when a file was written; the zero time for a built-in model.
 func Created(path string) (time.Time, error) {
 	if builtIn(path) {
 		return time.Time{}, nil

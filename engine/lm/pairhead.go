@@ -10,7 +10,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// Published is what config.json beside a model of Hugging Face's says of its use.
+// Published is the use of a model of Hugging Face's in config.json beside it.
 type Published struct {
 	Type          string            `json:"model_type"`
 	Architectures []string          `json:"architectures"`
@@ -26,7 +26,7 @@ func (p *Published) Made(uses ...string) bool {
 // Scores is the use of models that score texts and make neither vectors nor text.
 const Scores = "ForSequenceClassification"
 
-// pairsTexts reports whether set is a BERT that scores pairs and knows first and second
+// pairsTexts reports whether set is a BERT that scores pairs and distinguishes first and second
 // texts by a row that is added to their tokens: WordPiece's pairs are put together so.
 func pairsTexts(raw, set *weights.Set) bool {
 	pooling, _ := set.Meta.Int("bert.pooling_type")

@@ -7,7 +7,7 @@ import (
 	"quern/engine/graph"
 )
 
-// A Pool is the blocks of layers that see equally far.
+// A Pool is the blocks of layers with one window.
 type Pool struct {
 	graph.Reach
 	Layers int
@@ -38,7 +38,7 @@ func (p *Pool) held() int { return (p.Most()+BlockSize-2)/BlockSize + 1 }
 
 // FitCache sizes a cache of keys and values: it sets the Blocks of its pools, the first of
 // which is of layers that see everything. Others need no more blocks than that, and no more
-// than what sequences hold that run together and as many that have been.
+// than those of all running sequences and of as many that have ended.
 func (s *Estimate) FitCache(id string, o engine.ModelOptions, pools []Pool, limit int64) error {
 	one := (s.Context + BlockSize - 1) / BlockSize
 	step := (o.Batch + BlockSize - 1) / BlockSize // blocks that the rows of a step fill

@@ -48,13 +48,13 @@ func (m *Reader) TooLong(param string, n Size) *engine.Error {
 // AnyLength is the room of texts that need not fit a context.
 const AnyLength = math.MaxInt / countedRooms
 
-// countedRooms is how many times its room a text is counted to: who has to
-// shorten it wants to know by how much.
+// countedRooms is how many times its room a text is counted to: the error of a text that is too
+// long says by how much.
 const countedRooms = 4
 
 var errEnough = errors.New("tokens enough")
 
-// An Encoding turns a text, which it knows, into tokens.
+// An Encoding turns a text, which it closes over, into tokens.
 type Encoding func(token.Encoder) ([]token.ID, error)
 
 // First returns the tokens of a text up to about most, and how many it is. It
@@ -82,7 +82,7 @@ func (m *Reader) Fit(ctx context.Context, text string, room int, with Encoding) 
 	return m.First(ctx, countedRooms*room, with)
 }
 
-// Alone encodes a text that nothing is rendered for, once it has its share of
+// Alone encodes a text that is not part of a rendered prompt, once it has its share of
 // the text in work: as Fit does or, where a head will do, as First does.
 func (m *Reader) Alone(ctx context.Context, text string, room int, head bool, with Encoding) ([]token.ID, Size, error) {
 	s, err := m.Texts.Take(ctx, len(text))
@@ -106,7 +106,7 @@ func (m *Reader) Check(ids []token.ID, param string) error {
 	return nil
 }
 
-// Reader returns what reads texts for the model, which is open.
+// Reader returns the Reader of the model, which is open.
 func (m *File) Reader(texts *budget.Budget) Reader {
 	return Reader{ID: m.ID, Vocab: m.Vocab, Tokens: m.Config.Vocab, Context: m.Context, Texts: texts}
 }

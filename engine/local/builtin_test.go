@@ -32,7 +32,7 @@ func TestBuiltinChat(t *testing.T) {
 	}
 }
 
-// A user who spells a role marker gets no role.
+// A role marker in a user's message is text.
 func TestUsersCannotSpellRoles(t *testing.T) {
 	e := open(t, engine.Options{})
 	count := func(text string) int {

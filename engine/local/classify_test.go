@@ -131,7 +131,7 @@ func TestClassifiers(t *testing.T) {
 	wantCode(t, err, engine.CodeModelNotSupported)
 }
 
-// TestDescribe: what a model's files say is told whether or not it is loaded.
+// TestDescribe: a model is described by its files whether or not it is loaded.
 func TestDescribe(t *testing.T) {
 	dir, graph := crossEncoder(t, 2)
 	zero := float32(0)

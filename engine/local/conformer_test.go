@@ -63,7 +63,7 @@ func TestParakeet(t *testing.T) {
 			text += s.Text
 		}
 		if strings.TrimSpace(text) != "ing grain 2" {
-			t.Errorf("%s hears %q", id, text)
+			t.Errorf("%s transcribes %q", id, text)
 		}
 	}
 	warm := 0.5

@@ -103,7 +103,7 @@ func TestSchemas(t *testing.T) {
 					return
 				}
 				for k, text := range res.text {
-					// Who bars the end may be given zeros behind a whole number's point for ever.
+					// A request that bars the end may generate zeros after a decimal point for ever.
 					ends := res.reason[k] == engine.ReasonStop || r.IgnoreEOS || r.MinTokens > 0
 					if err := valid(text); err != nil || !ends {
 						t.Errorf("%s, schema %d, %s: %q: %v", name, i, res.reason[k], text, err)
@@ -237,7 +237,7 @@ func TestRefusedForms(t *testing.T) {
 	}
 }
 
-// TestNotes: what a schema says in vain is told, and is no error.
+// TestNotes: keywords of a schema without effect are notes, not errors.
 func TestNotes(t *testing.T) {
 	e := open(t, engine.Options{})
 	notes, err := with(t.Context(), e, "", engine.KindChat, func(l engine.Lease) ([]string, error) {

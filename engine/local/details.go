@@ -14,10 +14,10 @@ import (
 	"quern/formats/weights"
 )
 
-// A teller adds what a model's files say of it.
-type teller func(ctx context.Context, n *catalog.Entry, d *engine.Details) error
+// A detailer adds the details in a model's files.
+type detailer func(ctx context.Context, n *catalog.Entry, d *engine.Details) error
 
-// Describe tells what a model's files and options say of it, whether or not it is loaded.
+// Describe returns the details in a model's files and options, whether or not it is loaded.
 // Like Needs it reads one model at a time.
 func (e *Engine) Describe(ctx context.Context, name string) (engine.Details, error) {
 	n, err := e.catalog.Lookup(name)
@@ -32,8 +32,8 @@ func (e *Engine) Describe(ctx context.Context, name string) (engine.Details, err
 	if !a.Sound() {
 		d.Slots = n.Options.Defaulted().Slots
 	}
-	tell := kindOf(a.Path).tell
-	if tell == nil {
+	details := kindOf(a.Path).details
+	if details == nil {
 		return d, nil
 	}
 	leave, err := e.plan(ctx)
@@ -41,13 +41,13 @@ func (e *Engine) Describe(ctx context.Context, name string) (engine.Details, err
 		return d, err
 	}
 	defer leave()
-	if err := tell(ctx, n.Entry, &d); err != nil {
+	if err := details(ctx, n.Entry, &d); err != nil {
 		return d, engine.Errorf(engine.CodeEngineFailure, "", "the files of model %q cannot be read", n.ID).Because(err)
 	}
 	return d, nil
 }
 
-// plan waits until nothing else is read for what is only asked about.
+// plan waits until no other model's files are read just to describe it. leave ends that.
 func (e *Engine) plan(ctx context.Context) (leave func(), err error) {
 	select {
 	case e.planning <- struct{}{}:
@@ -57,8 +57,8 @@ func (e *Engine) plan(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// tellText tells of a recorded model.
-func tellText(ctx context.Context, n *catalog.Entry, d *engine.Details) error {
+// textDetails adds those of a recorded model.
+func textDetails(ctx context.Context, n *catalog.Entry, d *engine.Details) error {
 	set, err := lm.Open(n.About().Path)
 	if err != nil {
 		return err
@@ -67,21 +67,21 @@ func tellText(ctx context.Context, n *catalog.Entry, d *engine.Details) error {
 	for w := range set.All() {
 		d.Parameters += int64(w.Elems())
 	}
-	return tellTokens(ctx, &set.Meta, n, d)
+	return tokenDetails(ctx, &set.Meta, n, d)
 }
 
-// tellONNX tells of a model whose network is a graph.
-func tellONNX(ctx context.Context, n *catalog.Entry, d *engine.Details) error {
+// onnxDetails adds those of a model whose network is a graph.
+func onnxDetails(ctx context.Context, n *catalog.Entry, d *engine.Details) error {
 	h, err := serve.Read(n.About().Path)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	return tellTokens(ctx, &h.Meta, n, d)
+	return tokenDetails(ctx, &h.Meta, n, d)
 }
 
-// tellTokens tells what a tokenizer's file says, and the chat template that comes with it.
-func tellTokens(ctx context.Context, meta *weights.Meta, n *catalog.Entry, d *engine.Details) error {
+// tokenDetails adds what a tokenizer's file says, and the chat template that comes with it.
+func tokenDetails(ctx context.Context, meta *weights.Meta, n *catalog.Entry, d *engine.Details) error {
 	templates := textgen.Templates{Configured: n.Options.ChatTemplate, Own: meta.String("tokenizer.chat_template"), Format: n.Options.ToolFormat}
 	d.Template = cmp.Or(templates.Configured, templates.Own)
 	spec, err := token.From(meta)
@@ -98,5 +98,5 @@ func tellTokens(ctx context.Context, meta *weights.Meta, n *catalog.Entry, d *en
 	if err == nil {
 		d.Thinks = m.Thinks()
 	}
-	return nil // a template that cannot be used is told of by requests
+	return nil // requests report a template that cannot be used
 }

@@ -14,7 +14,7 @@ import (
 	"quern/engine/sched"
 )
 
-// drafters are those that sequences of m get, by what its options say. Where the bits of a row
+// drafters are those of m's sequences, by its options. Where the bits of a row
 // may depend on its batch there are none, since replies would change with them: that is
 // promised of models that are recorded, on CPUs.
 func (m *textModel) drafters(p *opening, o *engine.ModelOptions) []sched.Drafter {

@@ -1,5 +1,5 @@
-// Package local is the engine of this machine: it puts together what finds models, keeps
-// them in memory while they are asked for, and does the work of requests with them.
+// Package local is the engine of this machine: it puts together the catalog of models, their
+// residency in memory, and the packages that do the work of requests.
 package local
 
 import (
@@ -38,7 +38,7 @@ type Engine struct {
 	models  *residency.Keeper
 
 	texts    *budget.Budget // of text in work
-	planning chan struct{}  // held by who works out what a model needs
+	planning chan struct{}  // held while a model's files are read to plan or describe it
 	caches   plans
 }
 
@@ -49,8 +49,8 @@ var pronouncer speech.Reader = sync.OnceValues(func() (*tts.Pronouncer, error) {
 // out the same every time: a token needs 0.4 times the likeliest one's chance.
 var builtinSampling = engine.Sampling{Temperature: new(float32(0.5)), MinP: new(float32(0.4))}
 
-// builtIn are the models that are part of the program: one for text, for who has no model
-// at all, and a voice, for who has none.
+// builtIn are the models that are part of the program: one for text, listed where there is no
+// other model, and a voice, listed where there is no other.
 var builtIn = []catalog.BuiltIn{
 	{ModelOptions: engine.ModelOptions{Name: builtin.Name, Path: lm.BuiltinPath, Sampling: builtinSampling},
 		Needed: func(others []*catalog.Entry) bool { return len(others) == 0 }},
@@ -117,7 +117,7 @@ func (e *Engine) SetAliases(names map[string]string) {
 	}
 }
 
-// Device names what models run on: "cpu" or "cuda".
+// Device names the device of models: "cpu" or "cuda".
 func (e *Engine) Device() string { return e.device }
 
 // Preload loads the models marked so, one after another. Readiness waits for
@@ -159,7 +159,7 @@ func (e *Engine) info(n catalog.Ref) engine.ModelInfo {
 	return i
 }
 
-// Models lists what is configured and found on disk, aliases too. It loads
+// Models lists the models configured and found on disk, aliases too. It loads
 // nothing and is cheap.
 func (e *Engine) Models() []engine.ModelInfo {
 	e.catalog.Refresh()
@@ -239,8 +239,8 @@ func (e *Engine) listed(id string) (*catalog.Entry, error) {
 	return n.Entry, err
 }
 
-// Retire unloads a model that Removable names, and keeps requests from it while remove
-// takes its files away. A model in use is refused.
+// Retire unloads a model that Removable names, and refuses requests for it while remove
+// removes its files. A model in use is refused.
 func (e *Engine) Retire(id string, remove func() error) error {
 	n, err := e.listed(id)
 	if err != nil {
@@ -268,7 +268,7 @@ func (e *Engine) Serves(path string) string {
 	return ""
 }
 
-// Needs tells what a model takes of memory, from its headers where it is not loaded. One is
+// Needs returns the memory that a model takes, from its headers where it is not loaded. One is
 // worked out at a time.
 func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
 	n, err := e.catalog.Lookup(name)
@@ -328,7 +328,7 @@ func (e *Engine) Voices() []engine.Voice {
 	return speech.Aliases(e.o.VoiceAliases).Voices(e.voices())
 }
 
-// Phonemize tells how a text is pronounced.
+// Phonemize returns how a text is pronounced.
 func (e *Engine) Phonemize(ctx context.Context, r engine.PhonemizeRequest) ([]engine.Pronunciation, error) {
 	s, err := e.texts.Take(ctx, len(r.Text))
 	if err != nil {

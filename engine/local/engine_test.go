@@ -67,7 +67,7 @@ func gather(ctx context.Context, e *Engine, model string, r engine.GenerateReque
 	return res, nil
 }
 
-// TestSlowReader: who reads slowly gets what has piled up as one Delta, and the same text.
+// TestSlowReader: a slow reader gets the queued tokens as one Delta, and the same text.
 func TestSlowReader(t *testing.T) {
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "small", Path: small}}})
 	r := engine.GenerateRequest{Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 30, IgnoreEOS: true, N: 2, Sample: sample.Params{Logprobs: true, Temperature: 1, Seed: 1}}
@@ -99,7 +99,7 @@ func TestSlowReader(t *testing.T) {
 	}
 	// The first, what was on its way behind it, one for each sequence, and what the end held back.
 	if deltas > 8 {
-		t.Errorf("%d Deltas for a reader who waited once", deltas)
+		t.Errorf("%d Deltas for a reader that waited once", deltas)
 	}
 }
 
@@ -154,7 +154,7 @@ func equal[T comparable](a, b []T) bool {
 	return true
 }
 
-// A reply must not depend on who shares the batch, nor on what is cached.
+// A reply must not depend on other requests of the batch, nor on what is cached.
 func TestRepliesAreTheirOwn(t *testing.T) {
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "small", Path: small, CacheType: quant.F32}}})
 	prompts := []string{"one", "two words", "a rather longer prompt that spans more than one block of the cache, and then some more", "one"}

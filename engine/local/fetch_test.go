@@ -61,7 +61,7 @@ func TestFetchedKind(t *testing.T) {
 	}
 }
 
-// A request waits for a fetch no longer than for a load, and hears how far it
+// A request waits for a fetch no longer than for a load, and its error says how far it
 // is; the fetch goes on. One that failed is tried again.
 func TestFetchTakesLong(t *testing.T) {
 	started, end := make(chan struct{}, 9), make(chan error)

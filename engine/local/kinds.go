@@ -28,7 +28,7 @@ type kind struct {
 	describe describer
 	open     opener
 	needs    needer
-	tell     teller                                 // nil tells nothing
+	details  detailer                               // nil: none
 	cache    cacher                                 // of models whose cache is known before they are loaded
 	voices   func(path string) ([]tts.Voice, error) // of models that speak
 	adapts   bool                                   // takes adapters
@@ -38,12 +38,12 @@ type kind struct {
 type (
 	describer func(id, path string, o *engine.ModelOptions) (*catalog.About, error)
 	opener    func(ctx context.Context, p *opening) (residency.Model, error)
-	needer    func(ctx context.Context, e *Engine, n *catalog.Entry) (int64, error) // memory, without loading; an *engine.Error tells what does not fit
+	needer    func(ctx context.Context, e *Engine, n *catalog.Entry) (int64, error) // memory, without loading; an *engine.Error says what does not fit
 	cacher    func(ctx context.Context, e *Engine, n *catalog.Entry) (engine.CachePlan, error)
 )
 
-// kinds are the sorts of models: the first that recognises a file counts. One that cannot
-// be opened is a part of others.
+// kinds are the sorts of models: the first that recognises a file counts. One without open
+// is a part of others.
 var kinds = []kind{
 	{is: isFormant, describe: sound(engine.KindSpeech, "formant", "built in"), open: openFormant, needs: asFile(0), voices: formantVoices},
 	{is: tts.IsKokoro, describe: sound(engine.KindSpeech, "kokoro", "kokoro"), open: openKokoro, needs: asFile(soundMemory), voices: tts.KokoroVoices, use: "quern say --model "},
@@ -51,8 +51,8 @@ var kinds = []kind{
 	{is: conformer.IsModel, describe: describeConformer, open: openConformer, needs: needsConformer, use: "quern transcribe --model "},
 	{is: serve.IsWhisper, describe: describeONNX, open: openWhisperONNX, needs: asFile(soundMemory), use: "quern transcribe --model "},
 	{is: asr.IsModel, describe: sound(engine.KindTranscription, "whisper", "whisper"), open: openWhisper, needs: asFile(soundMemory), use: "quern transcribe --model "},
-	{is: serve.Is, describe: describeONNX, open: openONNX, needs: needsONNX, tell: tellONNX},
-	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText, cache: cacheText, tell: tellText, adapts: true},
+	{is: serve.Is, describe: describeONNX, open: openONNX, needs: needsONNX, details: onnxDetails},
+	{is: func(string) bool { return true }, describe: describeText, open: openText, needs: needsText, cache: cacheText, details: textDetails, adapts: true},
 }
 
 // kindOf returns the kind of a model's file.
@@ -93,14 +93,14 @@ func sound(k engine.Kind, arch, format string) describer {
 	}
 }
 
-// asFile is for models that ask for a number of times the size of their files.
+// asFile is for models that need a number of times the size of their files.
 func asFile(times int64) needer {
 	return func(_ context.Context, _ *Engine, n *catalog.Entry) (int64, error) {
 		return times * n.About().SizeBytes, nil
 	}
 }
 
-// files tells the catalog of models' files.
+// files describes models' files to the catalog.
 type files struct{}
 
 // Describe implements catalog.Kinds.
@@ -150,7 +150,7 @@ func (files) IsFolder(path string, entries []fs.DirEntry) bool {
 	return found || serve.Is(path) || conformer.IsModel(path)
 }
 
-// An opening is what a kind is given to load a model.
+// An opening is the input of a kind's open.
 type opening struct {
 	*Engine
 	n     *catalog.Entry
@@ -176,9 +176,9 @@ func (e *Engine) open(ctx context.Context, n *catalog.Entry, l *residency.Load) 
 	return m, nil
 }
 
-// watch shows how far the upload of the model's weights to the device is, gives back the
-// file's part of those that were copied, and has the model unloaded when the device loses it.
-func (p *opening) watch() graph.Watch {
+// callbacks report the progress of uploading the weights to the device, release
+// the file's pages of those that were copied, and discard the model when its device fails.
+func (p *opening) callbacks() graph.Watch {
 	return graph.Watch{
 		Placed: func(done, total int64) {
 			p.progress(p.n, loadFilled+(loadCompiled-loadFilled)*float64(done)/float64(max(1, total)))
@@ -188,12 +188,12 @@ func (p *opening) watch() graph.Watch {
 				p.file.Forget(data)
 			}
 		},
-		Lost: func(error) { p.models.Lose(p.n) },
+		Lost: func(error) { p.models.Discard(p.n) },
 	}
 }
 
-// compile prepares a Program of the model. Who asks first may leave before the weights are
-// placed.
+// compile prepares a Program of the model. It runs under the engine's context, since the
+// request that came first may leave before the weights are placed.
 func (p *opening) compile(g *graph.Program) (graph.Exec, error) {
-	return p.backend.Compile(p.ctx, g, p.watch())
+	return p.backend.Compile(p.ctx, g, p.callbacks())
 }

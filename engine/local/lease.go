@@ -14,7 +14,7 @@ import (
 	"quern/engine/transcribe"
 )
 
-// A lease implements engine.Lease: it hands each action to the job that does it.
+// A lease implements engine.Lease: it passes each action to the package that does it.
 type lease struct {
 	*residency.Lease
 	info    engine.ModelInfo
@@ -33,7 +33,7 @@ func (e *Engine) Open(ctx context.Context, name string, kinds ...engine.Kind) (e
 	if err != nil {
 		return nil, err
 	}
-	// What was fetched may be of another kind than it seemed.
+	// A fetched model may be of another kind than its name suggested.
 	if err := n.Answers(kinds...); err != nil {
 		l.Release()
 		return nil, err
@@ -47,8 +47,8 @@ func (l *lease) Info() engine.ModelInfo { return l.info }
 // Defaults implements engine.Lease.
 func (l *lease) Defaults() engine.Sampling { return l.Options.Sampling }
 
-// begin begins an action that takes a model of a kind ("" for any): job picks what does
-// it, which is nil where the model cannot.
+// begin begins an action that takes a model of a kind ("" for any): job returns the part of
+// the model that does it, nil where it has none.
 func begin[M residency.Model, J any](l *lease, kind engine.Kind, keep *time.Duration, job func(M) *J) (j *J, done func(), err error) {
 	if m, ok := l.Model.(M); ok {
 		j = job(m)

@@ -10,8 +10,8 @@ import (
 	"quern/engine"
 )
 
-// A diary is a slog.Handler that keeps messages, with who was asking when the line
-// was logged.
+// A diary is a slog.Handler that keeps messages, each with the request of its
+// context.
 type diary struct {
 	mu    sync.Mutex
 	lines []string

@@ -13,7 +13,7 @@ import (
 	"quern/engine/graph"
 )
 
-// flaky is a backend whose Execs lose their device when broken says so.
+// flaky is a backend whose Execs return graph.ErrLost while broken is true.
 type flaky struct {
 	graph.Backend
 	broken   atomic.Bool

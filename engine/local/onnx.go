@@ -20,7 +20,7 @@ import (
 // graphs is where ONNX graphs run.
 func (e *Engine) graphs() serve.Host { return serve.Host{Processor: e.backend, Limit: e.o.MemoryLimit} }
 
-// describeONNX reads what the files of an ONNX model tell.
+// describeONNX reads the description of an ONNX model from its files.
 func describeONNX(id, path string, o *engine.ModelOptions) (*catalog.About, error) {
 	h, err := serve.Read(path)
 	if err != nil {
@@ -83,8 +83,8 @@ func openONNX(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	return m, nil
 }
 
-// needsONNX is what the weights of an ONNX model take. What the cache of a decoder takes is
-// known only when its graph is compiled, and gives way to them.
+// needsONNX is the memory of an ONNX model's weights. The size of a decoder's cache is
+// known only when its graph is compiled; it is fitted to the memory that they leave.
 func needsONNX(_ context.Context, _ *Engine, n *catalog.Entry) (int64, error) {
 	h, err := serve.Read(n.About().Path)
 	if err != nil {
@@ -108,7 +108,7 @@ func (m *textModel) openTokens() error {
 	return nil
 }
 
-// encodes has m make vectors, or score pairs, with its graph.
+// encodes prepares m to make vectors, or to score pairs, with its graph.
 func (m *textModel) encodes(ctx context.Context, p *opening, h *serve.Head, o *engine.ModelOptions) error {
 	if err := m.reads(ctx, p); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (m *textModel) encodes(ctx context.Context, p *opening, h *serve.Head, o *e
 	return err
 }
 
-// decodes has m make text with its graph.
+// decodes prepares m to make text with its graph.
 func (m *textModel) decodes(ctx context.Context, p *opening, h *serve.Head, o *engine.ModelOptions) error {
 	d, err := h.Decoder(ctx, p.graphs(), lm.BlockSize)
 	if err != nil {

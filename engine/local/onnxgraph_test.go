@@ -130,7 +130,7 @@ func (x *exporter) cast(v string, to fonnx.DType) {
 type style struct {
 	name   string
 	past   bool // takes keys and values
-	branch bool // has an input that says whether it is to look at them
+	branch bool // has an input that reports whether it is to look at them
 	keep   bool // has an input that says how many logits are wanted
 	alone  bool // there is no other graph
 }

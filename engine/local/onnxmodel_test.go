@@ -263,7 +263,7 @@ func wantCode(t *testing.T, err error, code engine.Code) {
 	}
 }
 
-// TestONNXRerank scores by a graph of which a test knows the logit: it is the sum
+// TestONNXRerank scores by a graph whose logit is known: it is the sum
 // of the document's ids minus that of the query's, over 10.
 func TestONNXRerank(t *testing.T) {
 	config := map[string]any{"model_type": "bert", "architectures": []string{"BertForSequenceClassification"}, "id2label": map[string]any{"0": "LABEL_0"},
@@ -347,7 +347,7 @@ func decoderFolder(t *testing.T, s style) string {
 	switch {
 	case s.branch:
 		name = "onnx/decoder_model_merged.onnx"
-	case s.alone: // without a past only config.json tells what it is
+	case s.alone: // without a past only config.json says what it is
 		var config map[string]any
 		data, err := os.ReadFile(filepath.Join(dir, "config.json"))
 		if err == nil {
@@ -442,7 +442,7 @@ func TestONNXDecoder(t *testing.T) {
 	}
 }
 
-// TestONNXShared: replies do not depend on who shares the scheduler.
+// TestONNXShared: replies do not depend on other requests of the scheduler.
 func TestONNXShared(t *testing.T) {
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "m", Path: decoderFolder(t, style{past: true}), Slots: 3}}})
 	ask := func(i int) (string, error) {

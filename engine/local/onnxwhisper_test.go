@@ -177,12 +177,12 @@ func TestONNXTranscribe(t *testing.T) {
 	for _, s := range styles {
 		got := hear(s.name)
 		if len(got) != len(want) {
-			t.Errorf("%s hears %d segments, want %d", s.name, len(got), len(want))
+			t.Errorf("%s has %d segments, want %d", s.name, len(got), len(want))
 			continue
 		}
 		for i := range got {
 			if !equal(got[i].Tokens, want[i].Tokens) || got[i].Text != want[i].Text {
-				t.Errorf("%s hears %q, want %q", s.name, got[i].Text, want[i].Text)
+				t.Errorf("%s transcribes %q, want %q", s.name, got[i].Text, want[i].Text)
 			}
 		}
 	}

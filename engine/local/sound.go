@@ -45,7 +45,7 @@ func openKokoro(ctx context.Context, p *opening) (residency.Model, error) {
 	return withLexicon(p.n, speech.New(p.n.ID, synth, reader, p.o.VoiceAliases, residency.Admits(p.n), time.Since(p.start)))
 }
 
-// withLexicon gives a voice the lexicon that is its own.
+// withLexicon loads the lexicon of a voice's options.
 func withLexicon(n *catalog.Entry, m *speech.Model) (residency.Model, error) {
 	file := n.Options.Lexicon
 	if err := m.Lexicon(file); err != nil {
@@ -56,7 +56,7 @@ func withLexicon(n *catalog.Entry, m *speech.Model) (residency.Model, error) {
 
 func openWhisper(ctx context.Context, p *opening) (residency.Model, error) {
 	return p.recogniser(ctx, soundMemory*p.n.About().SizeBytes, func(path string) (transcribe.Recogniser, error) {
-		return asr.Open(ctx, path, p.backend, asr.OpenOptions{Watch: p.watch()})
+		return asr.Open(ctx, path, p.backend, asr.OpenOptions{Watch: p.callbacks()})
 	})
 }
 
@@ -76,7 +76,7 @@ func detectorOf(n *catalog.Entry) (engine.Detector, error) {
 	return d, nil
 }
 
-// Detector returns what tells speech from other sound for the recogniser of a name, as
+// Detector returns the detector of speech for the recogniser of a name, as
 // Open finds it. It loads no model.
 func (e *Engine) Detector(recogniser string) (engine.Detector, error) {
 	n, err := e.catalog.Lookup(recogniser, engine.KindTranscription)
@@ -90,7 +90,7 @@ func (e *Engine) Detector(recogniser string) (engine.Detector, error) {
 	return d, err
 }
 
-// describeConformer reads what the files of a Parakeet or Canary tell.
+// describeConformer reads the description of a Parakeet or Canary from its files.
 func describeConformer(_, path string, _ *engine.ModelOptions) (*catalog.About, error) {
 	i, err := conformer.Describe(path)
 	if err != nil {
@@ -99,7 +99,7 @@ func describeConformer(_, path string, _ *engine.ModelOptions) (*catalog.About, 
 	return &catalog.About{ModelInfo: engine.ModelInfo{Kind: engine.KindTranscription, Architecture: i.Architecture(), Format: "onnx", Quantization: i.Number, SizeBytes: i.Size}}, nil
 }
 
-// needsConformer is what the weights and the longest window take.
+// needsConformer is the memory of the weights and of the longest window.
 func needsConformer(_ context.Context, _ *Engine, n *catalog.Entry) (int64, error) {
 	i, err := conformer.Describe(n.About().Path)
 	if err != nil {
@@ -124,7 +124,7 @@ func openConformer(ctx context.Context, p *opening) (residency.Model, error) {
 	})
 }
 
-// speakers loads what tells who speaks; nil where the recogniser has none.
+// speakers loads the networks of diarization; nil where the recogniser has none.
 func (p *opening) speakers(ctx context.Context) (*diarize.Model, error) {
 	d := p.n.Options.Diarize
 	if d == (engine.Diarizer{}) {
@@ -146,7 +146,8 @@ func (p *opening) speakers(ctx context.Context) (*diarize.Model, error) {
 	return m, nil
 }
 
-// recogniser loads what listens and needs so much memory.
+// recogniser loads a recogniser with its detector and its networks of diarization; needs is
+// the memory of the recogniser alone, in bytes.
 func (p *opening) recogniser(ctx context.Context, needs int64, open func(path string) (transcribe.Recogniser, error)) (residency.Model, error) {
 	about := p.n.About()
 	for _, file := range []string{p.n.Options.Diarize.Segmentation, p.n.Options.Diarize.Embedding} {

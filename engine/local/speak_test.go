@@ -217,8 +217,8 @@ func TestTranscribe(t *testing.T) {
 	}
 }
 
-// TestDetector: a tone is as loud as speech, but a detector that knows speech does
-// not take it for any.
+// TestDetector: a tone is as loud as speech, but a trained detector does
+// not take it for speech.
 func TestDetector(t *testing.T) {
 	ear, net := fixtures.Path(t, "whisper", "hf_tiny"), fixtures.Path(t, "vad", "silero-v6.2.0-ggml.bin")
 	e := open(t, engine.Options{Models: []engine.ModelOptions{

@@ -11,8 +11,9 @@ import (
 	"quern/engine/residency"
 )
 
-// Stats takes a snapshot of the models, those that are in memory and listed no more included, and tells of the caches that those will have which
-// gateways ask about before they are loaded: models of the start, and the default one.
+// Stats takes a snapshot of the models, those that are in memory and listed no more included, and
+// of the caches that preloaded models and the default one will have, which gateways read before
+// these are loaded.
 func (e *Engine) Stats() engine.Stats {
 	var s engine.Stats
 	if n, err := e.catalog.Lookup("", engine.KindChat, engine.KindCompletion); err == nil {
@@ -58,7 +59,7 @@ func (e *Engine) Stats() engine.Stats {
 	return s
 }
 
-// plans are the caches of models as their headers tell, worked out once.
+// plans are the caches of models by their headers, worked out once.
 type plans struct {
 	mu    sync.Mutex
 	known map[*catalog.Entry]engine.CachePlan
@@ -88,7 +89,7 @@ func (p *plans) of(e *Engine, n *catalog.Entry) engine.CachePlan {
 	return c
 }
 
-// forget drops what is known of models that are not listed.
+// forget drops the plans of models that are not listed.
 func (p *plans) forget(list []*catalog.Entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -55,7 +55,7 @@ func TestStatsSound(t *testing.T) {
 }
 
 // TestStatsUnlisted: a model in memory counts while it is there, also when its file is gone or
-// another has taken its name; and each name is there once, as those who scrape it need.
+// another has taken its name; and each name is there once, as Prometheus needs.
 func TestStatsUnlisted(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "m.gguf")

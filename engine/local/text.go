@@ -17,15 +17,15 @@ import (
 	"quern/engine/textgen"
 )
 
-// A textModel is a language model that is loaded: its file and memory, with what makes
-// text and vectors of them.
+// A textModel is a language model that is loaded: its file and memory, and the generators of
+// text and of vectors on them.
 type textModel struct {
 	lm.File
 	estimate    lm.Estimate
 	fingerprint string
 	took        time.Duration // of loading
 	slots       int           // sequences decoded together; 0 in models that make no text
-	adapted     []string      // what requests call the model with each adapter
+	adapted     []string      // ids in requests of the model with each adapter
 
 	drafts  smaller
 	drafted int // most tokens of a draft, 0 without
@@ -47,7 +47,7 @@ func describeText(id, path string, o *engine.ModelOptions) (*catalog.About, erro
 	defer file.Close()
 	m := &lm.File{ID: id, Raw: file}
 	plain := *o
-	plain.Speculation = engine.SpeculationOff // what drafts is asked for when the model is loaded
+	plain.Speculation = engine.SpeculationOff // a draft model is checked when the model is loaded
 	err = m.Open(context.Background(), plain, 0)
 	if m.Low != nil {
 		defer m.Low.Close()
@@ -129,7 +129,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m.fingerprint = lm.Fingerprint(about.Quantization, model.WithoutMTP(m.Set), m.Low) // what drafts changes no reply
+	m.fingerprint = lm.Fingerprint(about.Quantization, model.WithoutMTP(m.Set), m.Low) // drafting changes no reply
 	m.encoder = embed.NewRecorded(embed.Device{Compile: p.compile, NewCache: p.backend.NewCache}, m.LM, plan.Encode)
 	if err = m.embeds(ctx, p); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func openText(ctx context.Context, p *opening) (_ residency.Model, err error) {
 }
 
 // hash is that of m's weights, nil where no blocks are kept on disk. stamp is of m's files before
-// they were opened. Backends may give the files' memory back once they have what they need, so
+// they were opened. Backends may release the files' memory once they have copied it, so
 // weights are hashed before that.
 func (m *textModel) hash(ctx context.Context, p *opening, stamp string) ([]byte, error) {
 	if p.disk == nil || lm.Embeds(m.Config) {
@@ -175,7 +175,7 @@ func (m *textModel) hash(ctx context.Context, p *opening, stamp string) ([]byte,
 	return m.Hash(ctx, p.disk, stamp, program)
 }
 
-// keeps has blocks of m's cache kept on disk, where weights have a hash.
+// keeps prepares m to keep blocks of its cache on disk. weights is their hash; nil: on no disk.
 func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, weights []byte) error {
 	if weights == nil {
 		return nil
@@ -194,7 +194,7 @@ func (m *textModel) keeps(ctx context.Context, p *opening, kv *graph.CacheSpec, 
 	return nil
 }
 
-// needsText is what a text model takes, and whether that fits.
+// needsText is the memory of a text model, with an error if it does not fit.
 func needsText(ctx context.Context, e *Engine, n *catalog.Entry) (int64, error) {
 	return planText(ctx, e, n, func(m *lm.File, p *lm.Plan) (int64, error) {
 		return p.Total(), m.Fits(&p.Estimate, n.Options, e.o.MemoryLimit)
@@ -208,7 +208,7 @@ func cacheText(ctx context.Context, e *Engine, n *catalog.Entry) (engine.CachePl
 	})
 }
 
-// planText plans a text model from its headers, as openText does, and asks for what of it.
+// planText plans a text model from its headers, as openText does, and returns what's result.
 func planText[T any](ctx context.Context, e *Engine, n *catalog.Entry, what func(*lm.File, *lm.Plan) (T, error)) (none T, err error) {
 	m := lm.File{ID: n.ID}
 	if m.Raw, err = lm.Open(n.About().Path); err != nil {
@@ -225,7 +225,7 @@ func planText[T any](ctx context.Context, e *Engine, n *catalog.Entry, what func
 	return what(&m, &plan)
 }
 
-// reads has m read prompts.
+// reads prepares m to read prompts.
 func (m *textModel) reads(ctx context.Context, p *opening) (err error) {
 	m.text, err = textgen.New(ctx, m.Reader(p.texts), textgen.Templates{
 		Configured: p.n.Options.ChatTemplate, Own: m.Raw.Meta.String("tokenizer.chat_template"),
@@ -237,7 +237,7 @@ func (m *textModel) reads(ctx context.Context, p *opening) (err error) {
 	return err
 }
 
-// prompt is what a reranker puts pairs into, "" for nothing.
+// prompt is the template of a reranker's pairs, "" for none.
 func (m *textModel) prompt() string {
 	prompt := m.Set.Meta.String(model.RerankTemplate)
 	if prompt == "" && m.Config.Arch == "qwen3" {
@@ -246,9 +246,9 @@ func (m *textModel) prompt() string {
 	return prompt
 }
 
-// embeds has a recorded m make vectors, classify texts, or score pairs of them.
+// embeds prepares a recorded m to make vectors, classify texts, or score pairs of them.
 func (m *textModel) embeds(ctx context.Context, p *opening) (err error) {
-	if lm.Embeds(m.Config) { // others compile it when they are first asked for a vector
+	if lm.Embeds(m.Config) { // others compile it at the first request for a vector
 		if err = m.encoder.Open(); err != nil {
 			return err
 		}

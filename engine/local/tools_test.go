@@ -36,7 +36,7 @@ func functionTool(name, schema string, strict bool) chat.Tool {
 	return chat.Tool{Raw: json.RawMessage(fmt.Sprintf(`{"type":"function","function":{"name":%q,"description":"d","parameters":%s,"strict":%t}}`, name, schema, strict))}
 }
 
-// answered collects what a generation told of its only sequence.
+// answered collects the events of a generation with one sequence.
 type answered struct {
 	text, thinking string
 	calls          []string // name and arguments of the whole ones
@@ -150,7 +150,7 @@ func TestToolsRefused(t *testing.T) {
 	}
 }
 
-// Thinking that the prompt opens comes before the call, is told apart and counted.
+// Thinking that the prompt opens comes before the call, and has events and a count of its own.
 func TestThinkingBeforeCalls(t *testing.T) {
 	e := open(t, engine.Options{Defaulted: engine.ModelOptions{ChatTemplate: toolTemplate}})
 	r := engine.GenerateRequest{Prompt: user("Hi"), MaxTokens: 30}
@@ -213,8 +213,8 @@ func TestFormBesideTools(t *testing.T) {
 	}
 }
 
-// What is wrong with a form beside tools is refused by the form's name, and what cannot be
-// told from a call too.
+// What is wrong with a form beside tools is refused by the form's name, and so is a form that cannot
+// be distinguished from a call.
 func TestFormBesideToolsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

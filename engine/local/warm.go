@@ -11,7 +11,7 @@ import (
 	"quern/engine/catalog"
 )
 
-// Warm has every model that Preload has loaded do a little work, one after another, so that
+// Warm runs a little work on every model that Preload has loaded, one after another, so that
 // memory is touched and buffers are made before the first request: a token, a vector, a
 // score, a short text spoken, a second of silence listened to.
 func (e *Engine) Warm(ctx context.Context) error {

@@ -18,7 +18,7 @@ import (
 	"quern/kernels/threads"
 )
 
-// BenchOptions say what Bench measures. Zero fields take the defaults given.
+// BenchOptions are the parameters of Bench. Zero fields take the defaults given.
 type BenchOptions struct {
 	Path      string
 	Threads   int        // 0: physical cores
@@ -34,16 +34,16 @@ type BenchOptions struct {
 
 	InFileOrder bool // as engine.Options.InFileOrder
 
-	// Loading, when not nil, is told how far the load is, 0 to 1.
+	// Loading, when not nil, is called with how far the load is, 0 to 1.
 	Loading func(done float64)
-	// Progress, when not nil, is told of each repetition done.
+	// Progress, when not nil, is called after each repetition.
 	Progress func(done, of int)
 	// Measured, when not nil, is called when speeds are measured, before all weights of the
 	// file are read to find out how fast memory is.
 	Measured func()
 }
 
-// A BenchResult is what Bench measured. Speeds are medians.
+// A BenchResult is the result of Bench. Speeds are medians.
 type BenchResult struct {
 	PromptPerSecond   float64
 	GeneratePerSecond float64 // of all sequences together
@@ -211,7 +211,7 @@ func Bench(ctx context.Context, o BenchOptions) (BenchResult, error) {
 	return res, nil
 }
 
-// fill writes moderate numbers, of any type, to the first blocks of a cache: what is there makes
+// fill writes moderate numbers, of any type, to the first blocks of a cache: the values make
 // no difference to speed, and computing 100,000 tokens takes hours.
 func fill(cache graph.Portable, blockBytes int64, blocks int) error {
 	data, random := make([]byte, blockBytes), rand.New(rand.NewPCG(3, 4))

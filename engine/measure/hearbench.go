@@ -16,7 +16,7 @@ import (
 	"quern/kernels/threads"
 )
 
-// A HearingBenchResult is what BenchHearing measured. Times are medians.
+// A HearingBenchResult is the result of BenchHearing. Times are medians.
 type HearingBenchResult struct {
 	Window   float64 // seconds of audio in one
 	Features time.Duration
@@ -49,7 +49,7 @@ type ear interface {
 	Close() error
 }
 
-// openEar opens a recogniser and says how many bytes its files have.
+// openEar opens a recogniser and returns how many bytes its files have.
 func openEar(ctx context.Context, path string, backend graph.Backend, windows int) (ear, int64, error) {
 	if !conformer.IsModel(path) {
 		m, err := asr.Open(ctx, path, backend, asr.OpenOptions{Windows: windows})

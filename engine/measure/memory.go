@@ -5,8 +5,8 @@ import "quern/engine/device"
 // memorySample is larger than caches are.
 const memorySample = 512 << 20
 
-// ReadBandwidth is how fast threads of the CPU read memory, in bytes a second, whatever is
-// done with it; 0 threads are one per core.
+// ReadBandwidth is how fast threads of the CPU read memory, in bytes a second, without
+// computing; 0 threads are one per core.
 func ReadBandwidth(threads int) (float64, error) {
 	b, _, err := device.Open("cpu", device.Options{Threads: threads})
 	if err != nil {

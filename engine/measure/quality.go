@@ -18,7 +18,7 @@ import (
 	"quern/kernels/threads"
 )
 
-// QualityOptions say what Quality measures. Zero fields take the defaults given.
+// QualityOptions are the parameters of Quality. Zero fields take the defaults given.
 type QualityOptions struct {
 	Path     string
 	Quantize string // as ModelOptions.Quantize
@@ -31,7 +31,7 @@ type QualityOptions struct {
 	Threads   int // 0: physical cores
 	Device    string
 
-	// Progress, when not nil, is told how much of the text is done, 0 to 1.
+	// Progress, when not nil, is called with how much of the text is done, 0 to 1.
 	Progress func(done float64)
 }
 
@@ -199,7 +199,7 @@ func (s *scorer) run(ctx context.Context, ids []token.ID, at int) ([]float32, er
 	return out[0], nil
 }
 
-// scores gathers what single tokens say.
+// scores gathers the scores of single tokens.
 type scores struct {
 	res       QualityResult
 	loss, ref []float64 // of each scored token

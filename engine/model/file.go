@@ -86,14 +86,14 @@ var harmlessKeys = map[string]bool{
 	"attention.layer_norm_rms_epsilon": true, // converters write both where config.json has both
 	"rope.scaling.finetuned":           true, // how the model was trained; granite reads it
 	"classifier.output_labels":         true, // names; a pooling by a classifier is refused
-	"normalize_embeddings":             true, // a request for a vector says whether its length is 1
+	"normalize_embeddings":             true, // a request for a vector reports whether its length is 1
 	"rope.dimension_sections":          true, // of positions in images; text has one position for all
 	"rope.mrope_section":               true, // the same, of Ollama's files
 	"deepstack_mapping":                true, // where features of images are added
 	"n_deepstack_layers":               true, // how many layers they are added to
 }
 
-// harmlessParts begin the keys of what sees and hears in one file with a text
+// harmlessParts begin the keys of image and audio encoders in one file with a text
 // model. Quern gives such models text only.
 var harmlessParts = []string{"vision.", "audio.", "mm."}
 

@@ -18,7 +18,8 @@ type Projector interface {
 
 // SecondTexts is the key of a BERT that scores pairs of texts, the tokens of whose second
 // text have another row added to their embedding than those of the first: they are a
-// second half of the table of embeddings. No GGUF file has it: who opens one makes both.
+// second half of the table of embeddings. No GGUF file has it: it is made, with that half, when one
+// is opened.
 const SecondTexts = "bert." + secondTexts
 
 const secondTexts = "second_texts"

@@ -173,7 +173,7 @@ func (tr *translation) keptKV(t *weights.Tensor) (bool, error) {
 	return true, tr.put(t)
 }
 
-// sideBySide says whether blocks are, as a family has it where config.json does not.
+// sideBySide reports whether blocks are, as a family has it where config.json does not.
 func sideBySide(def bool) func(*hfConfig, func(string, any)) {
 	return func(c *hfConfig, put func(string, any)) {
 		side, ok := c.m["use_parallel_residual"].(bool)

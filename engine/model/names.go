@@ -13,8 +13,8 @@ import (
 // Translate returns set in GGUF's terms: its names of keys and tensors, its
 // fused and stacked tensors. A GGUF file's Set is returned as it is; a PyTorch
 // checkpoint, which does not say what its names mean, and whisper.cpp's models are
-// refused. Query and key rows stay as the container has them, which the result's
-// Source tells.
+// refused. Query and key rows stay in the order of the container, see the result's
+// Source.
 //
 // Tensors alias those of set where they can. Those that have to be put
 // together have no Data until set.Fill.

@@ -8,8 +8,8 @@ import (
 	"quern/formats/weights"
 )
 
-// Skipped counts the tensors of a text model's file that its replies do not depend on: those for
-// what it sees and hears, and those of layers that draft further tokens.
+// Skipped counts the tensors of a text model's file that its replies do not depend on: those of
+// image and audio encoders, and those of layers that draft further tokens.
 func Skipped(set *weights.Set) (senses, drafts int) {
 	sense, draft := ggufSkipped(set)
 	if set.Source == weights.SafeTensors && set.Meta.String("general.architecture") == "" {
@@ -62,7 +62,7 @@ func hfSkipped(set *weights.Set) (sense, draft func(string) bool) {
 	return sense, draft
 }
 
-// Models that also see or hear, of which quern runs what writes text.
+// Models with image or audio encoders, of which quern runs the text model.
 
 // hfWrapped are the model types that hold a text model of another type, which its own part of
 // config.json names. Those whose text comes with the type alone are in hfFamilies.
@@ -109,7 +109,7 @@ var hfUnused = []string{
 	"rotary_emb.inv_freq", "position_ids", "attention.bias", "attention.masked_bias", "pooler.", "cls.",
 }
 
-// hfSenses are parts of names of what sees, hears and speaks.
+// hfSenses are parts of names of tensors for images, audio and speech.
 var hfSenses = []string{
 	"visual.", "vision_tower.", "vision_model.", "vision_encoder.", "vision_embedder.", "embed_vision.", "embed_audio.", "multi_modal_projector.", "mm_projector.", "connector.", "mlp1.", "image_newline",
 	"audio_tower.", "audio_encoder.", "sound_encoder.", "sound_projection.", "talker.", "token2wav.", "code2wav.",

@@ -28,7 +28,7 @@ type Options struct {
 	Target  string // a GGUF file that does not exist
 	Type    string // a name of QuantizeTypes, in any case
 	Threads int    // 0 means physical cores
-	// Progress, when not nil, is told how much of the weights is done, 0 to 1.
+	// Progress, when not nil, is called with how much of the weights is done, 0 to 1.
 	Progress func(done float64)
 }
 

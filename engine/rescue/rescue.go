@@ -1,5 +1,5 @@
-// Package rescue keeps a panic of one piece of work from ending the process. So it does where
-// work reads a mapped file behind its end: a fault that Go programs die of.
+// Package rescue turns a panic of one piece of work into an error. So it does with the fault of
+// reading a mapped file behind its end, which otherwise ends a Go program.
 package rescue
 
 import (
@@ -21,7 +21,7 @@ func Panic(err *error) {
 	}
 }
 
-// Error is what a function fails with that panicked with p: ErrFault, or p with the stack.
+// Error is the error of a function that panicked with p: ErrFault, or p with the stack.
 func Error(p any) error {
 	e, _ := p.(error)
 	var fault interface {
@@ -45,7 +45,7 @@ func Do(f func() error) (err error) {
 }
 
 // Spread calls f(i) for every i below n, each in a goroutine of its own, and waits for them.
-// When one panics or reads what cannot be read, so does Spread, with the error that Do gives.
+// When one panics or faults, Spread panics, with the error that Do returns.
 func Spread(n int, f func(i int)) {
 	var all sync.WaitGroup
 	failed := make([]error, n)

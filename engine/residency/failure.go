@@ -11,9 +11,9 @@ import (
 	"quern/formats/weights"
 )
 
-// loadError is what clients hear of a failed load: the one place where errors of readers
-// become engine's. Messages of our own readers say what is wrong with a file, and where it
-// is only before a colon; the system's messages name paths.
+// loadError is the error that clients get of a failed load: the one place where errors of readers
+// become engine's. Messages of our own readers have a path only before a colon, which is cut off;
+// those of the operating system name paths anywhere, and are not shown.
 func loadError(n *catalog.Entry, err error) error {
 	var known *engine.Error
 	if errors.As(err, &known) {

@@ -19,8 +19,8 @@ func (placed) Describe(_, path string, _ engine.ModelOptions) (*catalog.About, e
 	return &catalog.About{Path: path}, nil
 }
 
-// TestLoadErrors: clients hear what readers say of a file, but not where it is, and
-// nothing of what the system says.
+// TestLoadErrors: clients get the errors of readers of a file, without its path, and
+// no error of the operating system.
 func TestLoadErrors(t *testing.T) {
 	path := filepath.FromSlash("/srv/models/a.bin")
 	c, err := catalog.New(catalog.Options{Kinds: placed{}, Options: engine.Options{Models: []engine.ModelOptions{{Name: "m", Path: path}}}})
@@ -40,7 +40,7 @@ func TestLoadErrors(t *testing.T) {
 		{fmt.Errorf("loading: %w (0x1000)", rescue.ErrFault), `model "m" cannot be loaded: ` + rescue.ErrFault.Error()},
 	} {
 		if got := loadError(c.Find("m"), tt.err); got.Error() != tt.want {
-			t.Errorf("%v is told as %q, want %q", tt.err, got, tt.want)
+			t.Errorf("%v becomes %q, want %q", tt.err, got, tt.want)
 		}
 	}
 	if !errors.Is(speech, weights.ErrFormat) || errors.Is(speech, weights.ErrUnsupported) {

@@ -15,8 +15,8 @@ type file struct {
 	was  fs.FileInfo
 }
 
-// filesOf looks at the files of a model. Those that cannot be looked at are left out: who opens
-// the model says what is wrong with them.
+// filesOf looks at the files of a model. Those that cannot be read are left out: opening
+// the model returns an error for them.
 func filesOf(n *catalog.Entry) []file {
 	var out []file
 	for _, path := range n.Files() {
@@ -27,31 +27,31 @@ func filesOf(n *catalog.Entry) []file {
 	return out
 }
 
-// overwritten reports whether the same file has other bytes by now. What was renamed into its
-// place is another file, and one that was removed is in memory still.
+// overwritten reports whether the file was written to since. A file renamed into its place
+// is another one, and a removed file stays mapped.
 func (f file) overwritten() bool {
 	st, err := os.Stat(f.path)
 	return err == nil && os.SameFile(st, f.was) && (st.Size() != f.was.Size() || !st.ModTime().Equal(f.was.ModTime()))
 }
 
-// look has a model in memory go whose files were written over since: what is mapped of them is
-// not what was loaded, and to read behind a new end ends the process. What is known of the
-// model is read anew. Keeper.mu is held, but not while files are looked at.
-func (k *Keeper) look(ctx context.Context, r *resident) {
-	if r.model == nil || r.lost != nil {
+// checkFiles discards a loaded model whose files were written over since: the mapped bytes are
+// not those that were loaded, and reading past a new end of the file ends the process. The
+// model is described anew. Keeper.mu is held, but not while files are looked at.
+func (k *Keeper) checkFiles(ctx context.Context, r *resident) {
+	if r.model == nil || r.discarded != nil {
 		return
 	}
 	m, files := r.model, r.files
 	k.mu.Unlock()
 	i := slices.IndexFunc(files, file.overwritten)
 	if i >= 0 {
-		// An error comes again, from who opens the model.
+		// The next load of the model returns the same error.
 		_ = k.o.Catalog.Fetched(r.Entry, r.About().Path)
 	}
 	k.mu.Lock()
-	if i < 0 || r.model != m || r.lost != nil {
+	if i < 0 || r.model != m || r.discarded != nil {
 		return
 	}
 	k.log.WarnContext(ctx, "a file of a loaded model was written over; put others in its place by renaming them", "model", r.ID, "file", files[i].path)
-	k.lose(r, "has files that were written over")
+	k.discard(r, "has files that were written over")
 }

@@ -7,7 +7,7 @@ import (
 	"quern/engine/catalog"
 )
 
-// A Lease is a model kept in memory for one request. Keeper.mu guards what changes.
+// A Lease is a model kept in memory for one request. Keeper.mu guards the fields that change.
 type Lease struct {
 	*catalog.Entry
 	Model Model
@@ -29,7 +29,7 @@ func (l *Lease) Release() {
 	}
 }
 
-// settle gives the model back when nothing needs it any more. Keeper.mu is held.
+// settle releases the model when the lease is over and no action runs. Keeper.mu is held.
 func (l *Lease) settle() {
 	if l.over && l.work == 0 {
 		l.k.release(l.r)
@@ -45,8 +45,8 @@ func (l *Lease) Stay(keep time.Duration) {
 	}
 }
 
-// Use begins an action, which keeps the model until done, and notes how long the request
-// wants it to stay.
+// Use begins an action, which keeps the model until done is called. keep, if not nil, is how
+// long the model stays once it is idle.
 func (l *Lease) Use(keep *time.Duration) (done func(), err error) {
 	l.k.mu.Lock()
 	defer l.k.mu.Unlock()

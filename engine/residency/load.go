@@ -10,8 +10,8 @@ import (
 	"quern/engine/rescue"
 )
 
-// A Load is one attempt to make a model resident, shared by all who wait for it.
-// Keeper.mu guards it but for what is fetched.
+// A Load is one attempt to make a model resident, shared by all requests that wait for it.
+// Keeper.mu guards it, but for fetched and total.
 type Load struct {
 	k       *Keeper
 	n       *resident
@@ -23,10 +23,10 @@ type Load struct {
 	done    chan struct{} // closed when it has ended; then err does not change
 	err     error
 
-	// What it waits for.
-	again     bool          // the model is loaded and may have to go for others first
-	need, has int64         // bytes of memory it waits for, and those it was given
-	behind    bool          // models in use hold what it needs
+	// Its wait for memory.
+	again     bool          // the model is loaded and may have to be unloaded for other loads first
+	need, has int64         // bytes of memory it waits for, and those it has
+	behind    bool          // models in use hold the memory it needs
 	since     time.Time     // since when it waits; zero while it does not
 	turn      chan struct{} // closed when it need not wait any more
 
@@ -36,7 +36,7 @@ type Load struct {
 	fetched, total atomic.Int64
 }
 
-// waiting is what a request hears that has waited for as long as it may.
+// waiting is the error of a request whose time to wait is over.
 func (l *Load) waiting(id string, timeout time.Duration) error {
 	if !l.fetching.Load() {
 		return engine.Errorf(engine.CodeLoadTimeout, "", "model %q was not loaded within load_timeout (%s); it goes on loading", id, timeout)
@@ -50,7 +50,7 @@ func (l *Load) waiting(id string, timeout time.Duration) error {
 		After(min(max(left, 5*time.Second), 5*time.Minute).Round(time.Second))
 }
 
-// proceed lets a load go on. Keeper.mu is held.
+// proceed wakes a load that waits. Keeper.mu is held.
 func (l *Load) proceed() {
 	if l.turn != nil {
 		close(l.turn)
@@ -75,8 +75,8 @@ func (k *Keeper) await(ctx context.Context, n *resident) error {
 		l.ticket = ticket
 	}
 	k.mu.Unlock()
-	// A little less, since callers have deadlines of the same length and know
-	// less of what is waited for.
+	// A little less, since callers have deadlines of the same length, whose errors
+	// do not say why the request waited.
 	deadline := time.NewTimer(k.o.LoadTimeout - k.o.LoadTimeout/100)
 	defer deadline.Stop()
 	patience := time.NewTimer(k.o.MemoryWait)
@@ -112,7 +112,7 @@ func (k *Keeper) await(ctx context.Context, n *resident) error {
 }
 
 // leave takes a request from a load that it does not wait for any longer, because
-// of err. The load takes its place after those who came before the next request. One
+// of err. The load's place in the order is then that of its next request. One
 // that no request waits for goes on, unless it waits for memory itself. Keeper.mu is held.
 func (k *Keeper) leave(l *Load, ticket int64, err error) error {
 	if l.ended {
@@ -172,7 +172,7 @@ func (k *Keeper) load(ctx context.Context, l *Load) {
 	}
 	n := l.n
 	start := time.Now()
-	m, err := k.bring(ctx, l)
+	m, err := k.fetchAndOpen(ctx, l)
 	gone := ctx.Err() != nil && k.ctx.Err() == nil
 	switch {
 	case err == nil:
@@ -180,13 +180,13 @@ func (k *Keeper) load(ctx context.Context, l *Load) {
 	case gone:
 		k.log.InfoContext(ctx, "model not loaded", "model", n.ID, "why", "every request for it left before there was memory")
 	default:
-		told := loadError(n.Entry, err)
-		k.logFailedLoad(ctx, n, err, told)
-		err = told
+		answer := loadError(n.Entry, err)
+		k.logFailedLoad(ctx, n, err, answer)
+		err = answer
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err == nil && (k.ctx.Err() != nil || n.loading != l) { // Close has collected what was loaded before
+	if err == nil && (k.ctx.Err() != nil || n.loading != l) { // Close has collected the models loaded before
 		k.mu.Unlock()
 		m.Close()
 		k.mu.Lock()
@@ -199,8 +199,8 @@ func (k *Keeper) load(ctx context.Context, l *Load) {
 	k.arrange()
 }
 
-// bring fetches and opens a model.
-func (k *Keeper) bring(ctx context.Context, l *Load) (Model, error) {
+// fetchAndOpen makes a Model, without Keeper.mu.
+func (k *Keeper) fetchAndOpen(ctx context.Context, l *Load) (Model, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (k *Keeper) bring(ctx context.Context, l *Load) (Model, error) {
 	return m, err
 }
 
-// end hands the model to the requests that waited for l: m, or what is loaded where
+// end makes the requests that waited for l users of the model: of m, or of the loaded one if
 // m is nil. Keeper.mu is held.
 func (k *Keeper) end(l *Load, m Model, err error) {
 	n := l.n
@@ -229,7 +229,7 @@ func (k *Keeper) end(l *Load, m Model, err error) {
 	}
 	if err == nil {
 		if m != nil {
-			n.model, n.files, n.fingerprint, n.complaint = m, l.files, m.Stats().Fingerprint, complaint{}
+			n.model, n.files, n.fingerprint, n.lastError = m, l.files, m.Stats().Fingerprint, loggedError{}
 			k.live = append(k.live, n)
 		}
 		n.users += len(l.waiters)
@@ -242,7 +242,7 @@ func (k *Keeper) end(l *Load, m Model, err error) {
 	close(l.done)
 }
 
-// fetch brings a model to this machine that is not here yet. One load of a model runs at
+// fetch downloads a model that is not on this machine yet. One load of a model runs at
 // a time.
 func (k *Keeper) fetch(ctx context.Context, n *resident, l *Load) error {
 	if !n.About().Remote {

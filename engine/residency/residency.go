@@ -1,4 +1,4 @@
-// Package residency keeps models in memory while they are asked for: it loads, leases
+// Package residency keeps models in memory while requests use them: it loads, leases
 // and unloads them within a limit of memory.
 package residency
 
@@ -28,7 +28,7 @@ type Options struct {
 	// Open loads a model, for which it asks l for room. ctx stops that, and is not
 	// needed afterwards.
 	Open func(ctx context.Context, n *catalog.Entry, l *Load) (Model, error)
-	// Fetched is told how much of a model that is fetched is here, 0 to 1.
+	// Fetched is called with how much of a model has been downloaded, 0 to 1.
 	Fetched func(n *catalog.Entry, done float64)
 }
 
@@ -95,8 +95,8 @@ func (k *Keeper) Close() {
 	k.work.Wait()
 }
 
-// resident returns an entry's place. Those of entries that are listed no more and have
-// nothing to say are forgotten when another is made. mu is held.
+// resident returns an entry's resident, which it makes at first. Those of entries that are
+// listed no more, without a model, load or user, are then dropped. mu is held.
 func (k *Keeper) resident(n *catalog.Entry) *resident {
 	r := k.residents[n]
 	if r == nil {
@@ -112,17 +112,17 @@ func (k *Keeper) resident(n *catalog.Entry) *resident {
 	return r
 }
 
-// State is what depends on a model's being loaded.
+// State describes a model's residency.
 type State struct {
 	Status      string    // "unloaded", "loading", "loaded" or "failed"
 	Waiting     int       // requests that wait until it is loaded
 	Users       int       // requests that use it
 	Bytes       int64     // memory it holds; 0 while it is not loaded
 	Fingerprint string    // of the model when it was loaded last
-	Expires     time.Time // when it leaves memory unless it is asked for; zero: not by itself
+	Expires     time.Time // when it is unloaded unless a request uses it; zero: not by itself
 }
 
-// State tells how a model is.
+// State returns the State of a model.
 func (k *Keeper) State(n *catalog.Entry) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -152,24 +152,24 @@ func (k *Keeper) idleTime(r *resident) time.Duration {
 	return cmp.Or(r.Options.KeepAlive, k.o.KeepAlive)
 }
 
-// A resident is an entry's place in memory: whether its model is loaded, who uses it,
-// and when it may go. Keeper.mu guards it.
+// A resident is an entry's state in memory: its model if loaded, its load, its users,
+// and when it may be unloaded. Keeper.mu guards it.
 type resident struct {
 	*catalog.Entry
 	model       Model
-	leaves      *Load // has to have its memory: new requests queue behind it; nil: the model may stay
+	leaves      *Load // needs its memory: new requests queue behind that load; nil: the model may stay
 	loading     *Load
 	failed      bool
 	retired     bool // its files are being removed
-	complaint   complaint
-	lost        error // what requests hear of a model that is of no use any more, and goes when users is 0; else nil
+	lastError   loggedError
+	discarded   error // of new requests, if the model cannot answer any more and is unloaded when users is 0; else nil
 	files       []file
 	fingerprint string
 	users       int
 	inner       int            // users that belong to a request which has a lease
 	used        time.Time      // when the last user left
 	idle        *time.Timer    // unloads after keep-alive; nil while in use
-	keepFor     *time.Duration // what the last request asked for; nil: as configured
+	keepFor     *time.Duration // by the last request; nil: as configured
 }
 
 // stay stops the idle time of a model.
@@ -206,15 +206,15 @@ func (r *resident) status() string {
 func (k *Keeper) Acquire(ctx context.Context, n *catalog.Entry) (*Lease, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.look(ctx, k.resident(n))
+	k.checkFiles(ctx, k.resident(n))
 	r := k.resident(n)
 	switch {
 	case k.ctx.Err() != nil:
 		return nil, engine.ErrShuttingDown()
 	case r.retired:
 		return nil, engine.Errorf(engine.CodeModelNotFound, "model", "model %q is being removed", r.ID)
-	case r.lost != nil:
-		return nil, r.lost
+	case r.discarded != nil:
+		return nil, r.discarded
 	case r.model != nil && r.leaves == nil:
 		r.users++
 		r.stay()
@@ -230,7 +230,7 @@ func (k *Keeper) Acquire(ctx context.Context, n *catalog.Entry) (*Lease, error) 
 	return &Lease{Entry: n, Model: r.model, k: k, r: r}, nil
 }
 
-// Admits is how many requests may be with a model, those that wait included.
+// Admits is how many requests a model takes at a time, those that wait included.
 func Admits(n *catalog.Entry) int {
 	o := n.Options.Defaulted()
 	if n.About().Sound() {
@@ -239,14 +239,14 @@ func Admits(n *catalog.Entry) int {
 	return o.Slots + o.Queue
 }
 
-// release takes a user from a model. Keeper.mu is held.
+// release removes a user of a model. Keeper.mu is held.
 func (k *Keeper) release(n *resident) {
 	n.users--
 	n.used = time.Now()
 	if n.users > 0 || n.model == nil {
 		return
 	}
-	if n.lost != nil {
+	if n.discarded != nil {
 		k.unload(n, "on", "failure")
 	} else {
 		k.keep(n)
@@ -277,11 +277,11 @@ func (k *Keeper) Unload(of *catalog.Entry) error {
 	return k.retire([]*catalog.Entry{of}, nil)
 }
 
-// Retire releases the memory of models whose files remove takes away. Those in use are
-// refused. Until remove has returned nobody gets any of them.
+// Retire unloads models and then calls remove, which removes their files. If one is in use it
+// does neither. Requests for them are refused until remove has returned.
 func (k *Keeper) Retire(of []*catalog.Entry, remove func() error) error { return k.retire(of, remove) }
 
-// retire unloads models, and keeps requests from them while then runs, if it is not nil.
+// retire unloads models, and refuses requests for them while then runs, if it is not nil.
 func (k *Keeper) retire(of []*catalog.Entry, then func() error) error {
 	k.mu.Lock()
 	for _, n := range of {
@@ -320,23 +320,23 @@ func (k *Keeper) retire(of []*catalog.Entry, then func() error) error {
 	return then()
 }
 
-// Lose has a model unloaded that its device has lost, as soon as the requests that
+// Discard unloads a model whose device has failed, as soon as the requests that
 // use it have failed. The next one loads it again.
-func (k *Keeper) Lose(of *catalog.Entry) {
+func (k *Keeper) Discard(of *catalog.Entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := k.resident(of)
-	if n.model == nil || n.lost != nil {
+	if n.model == nil || n.discarded != nil {
 		return
 	}
 	k.log.Error("model lost with its device", "model", n.ID)
-	k.lose(n, "was lost with its device")
+	k.discard(n, "was lost with its device")
 }
 
-// lose has a model unloaded that is of no use any more, because of why, as soon as nobody
+// discard unloads a model that cannot answer any more, because of why, as soon as no request
 // uses it. Keeper.mu is held.
-func (k *Keeper) lose(n *resident, why string) {
-	n.lost = engine.Errorf(engine.CodeModelLoading, "", "model %q %s and is about to be loaded again; try again", n.ID, why).After(time.Second)
+func (k *Keeper) discard(n *resident, why string) {
+	n.discarded = engine.Errorf(engine.CodeModelLoading, "", "model %q %s and is about to be loaded again; try again", n.ID, why).After(time.Second)
 	if n.users == 0 {
 		k.unload(n, "on", "failure")
 	}

@@ -8,8 +8,8 @@ import (
 	"quern/engine/catalog"
 )
 
-// TestRetire: models leave memory before their files go, all or none of them; nobody gets
-// one meanwhile, and whoever comes afterwards does.
+// TestRetire: models are unloaded before their files are removed, all or none of them;
+// requests for one are refused meanwhile, and served afterwards.
 func TestRetire(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 3, "b": 3, "c": 3}, func(h *testKeeper) {
 		h.ask("a", "1").end()

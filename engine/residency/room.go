@@ -11,10 +11,10 @@ import (
 	"quern/engine"
 )
 
-// Room gives the load, which runs under ctx, need bytes of the memory limit in all.
-// Idle models leave for it, the longest unused first. Where that is not enough it waits
-// for its turn until requests of others have ended: loads are served in the order their
-// first requests came, and new requests of a model that has to go queue behind the load.
+// Room reserves for the load, which runs under ctx, need bytes of the memory limit in all.
+// Idle models are unloaded for it, the longest unused first. Where that is not enough it
+// waits until requests of other models have ended: loads are served in the order in which
+// their first requests arrived, and new requests of a model that is to be unloaded queue behind the load.
 func (l *Load) Room(ctx context.Context, need int64) error {
 	k, n := l.k, l.n
 	k.mu.Lock()
@@ -30,8 +30,8 @@ func (l *Load) Room(ctx context.Context, need int64) error {
 		return nil
 	}
 	if l.has > 0 {
-		// It wants more and keeps what it has: it goes first, and there is only one such,
-		// since two would wait for each other.
+		// It keeps what it has while it waits for more: it is served first, and only one
+		// load may do so, since two would deadlock.
 		for _, other := range k.loads {
 			if other != l && other.has > 0 && other.need > 0 {
 				l.need = need
@@ -66,8 +66,8 @@ func (l *Load) Room(ctx context.Context, need int64) error {
 	}
 }
 
-// arrange gives loads that wait for memory what they need, in their order, and
-// finds out which models have to go for those that still wait. It is called after
+// arrange assigns free memory to the loads that wait for it, in their order, and
+// selects the models to unload for those that still wait. It is called after
 // everything that may change that. Keeper.mu is held.
 func (k *Keeper) arrange() {
 	slices.SortStableFunc(k.loads, func(a, b *Load) int { return cmp.Compare(a.place(), b.place()) })
@@ -79,8 +79,8 @@ func (k *Keeper) arrange() {
 	for _, l := range k.loads {
 		free -= l.has
 	}
-	// What there is once those have gone that have to: a load may pass others only
-	// where it fits beside them.
+	// What will be free once the selected models are unloaded: a load may overtake others
+	// only where it fits beside them.
 	coming := free + k.closing
 	for _, l := range k.loads {
 		if l.need == 0 {
@@ -103,17 +103,17 @@ func (k *Keeper) arrange() {
 		case n.model == nil:
 			l.again = false
 			l.proceed()
-		case n.lost == nil && (n.leaves == nil || n.leaves.place() > l.place()):
+		case n.discarded == nil && (n.leaves == nil || n.leaves.place() > l.place()):
 			k.end(l, nil, nil) // it stays
 			l.proceed()
 		}
 	}
 }
 
-// claim has models leave that hold at least short bytes together, and returns how
-// many bytes will come free so. Where idle models are enough they go at once;
+// claim selects models that hold at least short bytes together, and returns how
+// many bytes that will free. Where idle models are enough they are unloaded at once;
 // otherwise every model that is needed for it, or could be, takes no new requests
-// until l has what it needs.
+// until l has the memory it needs.
 func (k *Keeper) claim(l *Load, short int64) (bytes int64) {
 	var idle, all []*resident
 	var idleBytes, allBytes int64
@@ -138,7 +138,7 @@ func (k *Keeper) claim(l *Load, short int64) (bytes int64) {
 		return bytes
 	}
 	l.behind = true
-	// Small models need not go where a large one has to in any case.
+	// Small models may stay where a large one has to be unloaded in any case.
 	var needed []*resident
 	var neededBytes int64
 	for _, n := range all {
@@ -155,8 +155,8 @@ func (k *Keeper) claim(l *Load, short int64) (bytes int64) {
 	return neededBytes
 }
 
-// unload has a model without requests leave memory, and logs why. Keeper.mu is
-// held; the model is closed without it, since that may wait for its scheduler.
+// unload closes a model without requests, and logs why. Keeper.mu is held; the
+// model is closed in a goroutine without it, since that may wait for its scheduler.
 func (k *Keeper) unload(n *resident, why ...any) {
 	shut := k.detach(n)
 	k.work.Add(1)
@@ -167,12 +167,12 @@ func (k *Keeper) unload(n *resident, why ...any) {
 	}()
 }
 
-// detach takes the loaded model from its entry. What it returns closes the model
+// detach removes the loaded model from its entry. shut closes the model
 // and is to be called without Keeper.mu, which is held now. Until then its bytes
 // count.
 func (k *Keeper) detach(n *resident) (shut func()) {
 	m, bytes := n.model, n.model.Bytes()
-	n.model, n.lost, n.leaves, n.files = nil, nil, nil, nil
+	n.model, n.discarded, n.leaves, n.files = nil, nil, nil, nil
 	n.stay()
 	k.live = slices.DeleteFunc(k.live, func(x *resident) bool { return x == n })
 	k.closing += bytes
@@ -205,8 +205,8 @@ func (l *Load) place() int64 {
 	return l.ticket
 }
 
-// wait notes that a load waits for memory and returns what is closed when it need
-// not any more. Keeper.mu is held.
+// wait marks a load as waiting for memory and returns a channel that is closed when it
+// need not wait any more. Keeper.mu is held.
 func (l *Load) wait() <-chan struct{} {
 	if l.since.IsZero() {
 		l.since = time.Now()
@@ -218,7 +218,7 @@ func (l *Load) wait() <-chan struct{} {
 // busyRetry is when a request may find memory free that it did not find now.
 const busyRetry = 5 * time.Second
 
-// errBusy says that a load's memory is in use, and by what. Keeper.mu is held.
+// errBusy is the error that a load's memory is in use; it names the holders. Keeper.mu is held.
 func (k *Keeper) errBusy(l *Load) *engine.Error {
 	what := fmt.Sprintf("needs %s", engine.MiB(l.need+l.has))
 	if l.need+l.has == 0 {
@@ -228,7 +228,7 @@ func (k *Keeper) errBusy(l *Load) *engine.Error {
 		l.n.ID, what, engine.MiB(k.o.MemoryLimit), k.holders(l), k.o.MemoryWait, l.n.lighter()).After(busyRetry)
 }
 
-// holders lists what memory is in use by, without the load l. Keeper.mu is held.
+// holders lists the models and loads that hold memory, without the load l. Keeper.mu is held.
 func (k *Keeper) holders(l *Load) string {
 	const most = 5
 	type holder struct {
@@ -266,8 +266,8 @@ func requests(n int) string {
 	return fmt.Sprintf("%d requests", n)
 }
 
-// lighter says what makes a model need less memory, or where there is nothing,
-// what else helps.
+// lighter names the options that make a model need less memory, or where there are none,
+// memory_limit.
 func (r *resident) lighter() string {
 	if r.About().Sound() {
 		return "raise memory_limit"

@@ -320,7 +320,7 @@ func TestGrowingLoads(t *testing.T) {
 		h.opening["a"] = gate
 		c, first, all := h.ask("c", "c"), h.ask("a", "first"), h.ask("all", "all")
 		a := h.ask("a", "a")
-		first.leave() // those who still wait for the load came after the other
+		first.leave() // requests that still wait for this load came after those of the other
 		close(gate)
 		synctest.Wait()
 		a.want("waiting")
@@ -375,13 +375,13 @@ func TestCloseWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestLostWhileWaiting: a model that is lost goes when its requests have failed,
+// TestLostWhileWaiting: a discarded model is unloaded when its requests have failed,
 // and the load that waits for its memory gets it.
 func TestLostWhileWaiting(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testKeeper) {
 		a := h.ask("a", "a")
 		b, a2 := h.ask("b", "b"), h.ask("a", "a2")
-		h.Lose(h.find("a"))
+		h.Discard(h.find("a"))
 		b.want("waiting")
 		h.ask("a", "a3").want("model_loading")
 		a.end()
@@ -389,15 +389,15 @@ func TestLostWhileWaiting(t *testing.T) {
 		a2.want("waiting")
 		b.end()
 		a2.want("served")
-		h.Lose(h.find("a"))
+		h.Discard(h.find("a"))
 		b2 := h.ask("b", "b2")
 		b2.want("waiting")
 		b2.leave()
 		a2.end()
 		a3 := h.ask("a", "a3")
 		a3.want("served")
-		h.Lose(h.find("a"))
-		// Close takes a lost model that is in use; its end has nothing left to free.
+		h.Discard(h.find("a"))
+		// Close closes a discarded model that is in use; the end of its requests frees nothing.
 		h.Close()
 		a3.end()
 	})
@@ -408,7 +408,7 @@ func TestLostWhileWaiting(t *testing.T) {
 func TestLostAndWanted(t *testing.T) {
 	bubble(t, 10, map[string]int64{"a": 6, "b": 6}, func(h *testKeeper) {
 		a1, b, a2 := h.ask("a", "a1"), h.ask("b", "b"), h.ask("a", "a2")
-		h.Lose(h.find("a"))
+		h.Discard(h.find("a"))
 		b.leave()
 		a2.want("waiting")
 		a1.end()
@@ -449,7 +449,7 @@ func TestManyModels(t *testing.T) {
 					defer lease.Release()
 					time.Sleep(work * time.Second)
 					if lose {
-						h.Lose(h.find(id))
+						h.Discard(h.find(id))
 					}
 				})
 			}

@@ -23,8 +23,8 @@ func (a *cand) before(b *cand) bool {
 // sumBlock is how many weights share one partial sum.
 const sumBlock = 512
 
-// impossible is a weight that no token a filter let pass can have: vectors give
-// it to what is barred.
+// impossible is a weight that no token a filter let pass can have: vectorised code
+// gives it to barred tokens.
 const impossible = 0x1p-125
 
 // drawAll draws from all logits, which it overwrites: one pass to find the
@@ -55,7 +55,7 @@ func (s *Sampler) drawAll(logits []float32, scale float64) (token.ID, error) {
 			r -= part
 			continue
 		}
-		last := best // for when rounding eats the last weight
+		last := best // used when rounding drops the last weight
 		for i, w := range logits[k*sumBlock : min((k+1)*sumBlock, len(logits))] {
 			if w <= impossible {
 				continue
@@ -70,7 +70,7 @@ func (s *Sampler) drawAll(logits []float32, scale float64) (token.ID, error) {
 	return best, nil
 }
 
-// filters says which filters are on.
+// filters reports which filters are on.
 type filters struct{ topK, typical, topP, minP bool }
 
 func (p *Params) filters(vocab int) filters {
@@ -158,7 +158,7 @@ func (s *Sampler) drawOf(c []cand, sum float64, best int) token.ID {
 			return c[i].id
 		}
 	}
-	return c[best].id // rounding ate the last weight
+	return c[best].id // rounding has dropped the last weight
 }
 
 // topCands appends the k largest logits to c, in no particular order and
@@ -265,7 +265,7 @@ func keepTypical(c []cand, sum, p float64) ([]cand, float64) {
 	return c, sum
 }
 
-// keepMass keeps the shortest run of first tokens that weighs at least mass. It says
+// keepMass keeps the shortest run of first tokens that weighs at least mass. It reports
 // whether it would have done the same for every mass nearer to this one than slack.
 func keepMass(c []cand, mass, slack float64) (_ []cand, sure bool) {
 	// Like selectFirst, but the place to split at is found by weight.
@@ -338,7 +338,7 @@ func selectFirst(c []cand, k int) {
 // that are not empty, everything in the first before everything in the second,
 // and returns where the second starts.
 func partition(c []cand, lo, hi int) int {
-	// Hoare's scheme with a median of three, which runs in order are kind to.
+	// Hoare's scheme with a median of three, which is fast for runs in order.
 	a, b, d := &c[lo], &c[lo+(hi-lo)/2], &c[hi-1]
 	if b.before(a) {
 		*a, *b = *b, *a

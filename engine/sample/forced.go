@@ -6,10 +6,10 @@ import (
 	"quern/engine/token"
 )
 
-// before is how many of the last tokens Mask.Forced is told of.
+// before is how many of the last tokens Mask.Forced is called with.
 const before = 16
 
-// A run is what a Sampler keeps of tokens that its Mask forces.
+// A run is a Sampler's state of tokens that its Mask forces.
 type run struct {
 	tail  []token.ID // the last tokens so far, those of the prompt too
 	ids   []token.ID // forced
@@ -21,7 +21,7 @@ func newRun(prompt []token.ID) run {
 	return run{tail: append(make([]token.ID, 0, 4*before), prompt[max(0, len(prompt)-before):]...)}
 }
 
-// accept notes a token of the reply.
+// accept adds a token of the reply.
 func (r *run) accept(id token.ID) {
 	if len(r.tail) == cap(r.tail) {
 		r.tail = r.tail[:copy(r.tail, r.tail[len(r.tail)-before:])]

@@ -28,7 +28,7 @@ func Logprobs(logits []float32, chosen token.ID, top int) Token {
 	if top <= 0 {
 		return t
 	}
-	var room [64]cand // what topCands holds for the largest top
+	var room [64]cand // the candidates of topCands for the largest top
 	c, _ := topCands(room[:0], logits, top)
 	insertionSort(c)
 	t.Top = make([]Candidate, 0, top)

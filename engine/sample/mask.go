@@ -29,7 +29,7 @@ type Mask interface {
 	Ended() bool
 }
 
-// allowed draws from what the mask leaves of logits, which it may overwrite.
+// allowed draws from the logits that the mask allows. It may overwrite logits.
 func (s *Sampler) allowed(logits []float32) (token.ID, error) {
 	if s.mask == nil {
 		return s.pick(logits)

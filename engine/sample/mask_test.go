@@ -190,7 +190,7 @@ func TestForced(t *testing.T) {
 	}
 }
 
-// TestForcedTold: however long the reply, a mask is told of its last tokens.
+// TestForcedTold: however long the reply, Forced is called with its last tokens.
 func TestForcedTold(t *testing.T) {
 	m := &openMask{}
 	s := sample.New(sample.Params{Seed: 1, Temperature: 1}, []token.ID{9}, m)

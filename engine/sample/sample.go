@@ -19,7 +19,7 @@ var (
 	ErrBarred = errors.New("sample: every token is barred")
 )
 
-// Params says how a reply is drawn. The zero value is greedy decoding.
+// Params are the parameters of drawing a reply. The zero value is greedy decoding.
 //
 // The order is: bias, penalties, mask, top-k, typical-p, top-p, min-p,
 // temperature, draw. Each filter sees the distribution the one before it left,
@@ -29,7 +29,7 @@ type Params struct {
 	Temperature float32 // 0 is greedy: the seed and the filters below do not matter
 	TopK        int     // keep the k likeliest; 0 is off
 	TopP        float32 // nucleus: keep the likeliest up to this mass; 0 or 1 is off
-	MinP        float32 // drop what is below MinP times the likeliest; 0 is off
+	MinP        float32 // drop tokens below MinP times the likeliest; 0 is off
 	TypicalP    float32 // locally typical sampling; 0 or 1 is off
 
 	RepeatPenalty    float32 // divides positive and multiplies negative logits of recent tokens; 0 or 1 is off
@@ -63,8 +63,8 @@ type Token struct {
 const maxTop = 20
 
 // A Sampler draws the tokens of one sequence. It is not safe for concurrent
-// use. What it draws depends on its Params, the prompt, its Mask and the logits
-// it is given, and on nothing else.
+// use. Its draws depend on its Params, the prompt, its Mask and the logits,
+// and on nothing else.
 type Sampler struct {
 	p    Params
 	bias []Candidate // Params.Bias by ascending id
@@ -213,7 +213,7 @@ func argmax(logits []float32) (token.ID, float32, error) {
 // few is how many logits are passed over at a time.
 const few = 8
 
-// noneAbove says whether all of x are at most floor, which NaN is not.
+// noneAbove reports whether all of x are at most floor, which NaN is not.
 func noneAbove(x *[few]float32, floor float32) bool {
 	return x[0] <= floor && x[1] <= floor && x[2] <= floor && x[3] <= floor &&
 		x[4] <= floor && x[5] <= floor && x[6] <= floor && x[7] <= floor

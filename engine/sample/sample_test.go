@@ -332,7 +332,7 @@ type listMask struct {
 	allow    []token.ID
 	accepted []token.ID
 	forced   []token.ID
-	before   []token.ID // as Forced was told
+	before   []token.ID // as Forced was called with
 	words    [4]uint32
 	asked    int // for bits
 	err      error

@@ -12,7 +12,7 @@ import (
 // blockLen is how many logits share a peak.
 const blockLen = 128
 
-// A survey is what one pass over all logits tells, so that few have to be looked at
+// A survey is the result of one pass over all logits, so that few have to be read
 // again one by one.
 type survey struct {
 	top   float32   // the largest
@@ -73,7 +73,7 @@ func total(x []float32) float64 {
 // possible is true of all logits but -Inf, also of those that are not numbers.
 func possible(v float32) bool { return !(v < -math.MaxFloat32) }
 
-// look is take for those who need no more than the largest, and where there are no
+// look is take for callers that need no more than the largest, and where there are no
 // vectors.
 func (s *survey) look(logits []float32) (err error) {
 	s.peaks = s.peaks[:0]
@@ -118,8 +118,8 @@ func (s *survey) between(c []cand, logits []float32, low, high float32) []cand {
 // nucleus appends to c the likeliest tokens up to the share p of the whole mass,
 // with their weights.
 //
-// What the sum of the survey leaves in doubt is decided by the exact one: the
-// result does not depend on how vectors round.
+// Where the error of the survey's sum matters, the exact sum is computed: the
+// result does not depend on how vectorised code rounds.
 func (s *survey) nucleus(c []cand, logits []float32, p float64) ([]cand, error) {
 	if kernels.Level() != "generic" && s.take(logits) {
 		if kept, sure := s.likeliest(c, logits, p, s.sum, doubt); sure {
@@ -132,8 +132,8 @@ func (s *survey) nucleus(c []cand, logits []float32, p float64) ([]cand, error) 
 	return kept, nil
 }
 
-// likeliest is nucleus of what is surveyed, with a sum of all weights that is off by
-// less than slack of itself. It says whether the exact sum would have given the same.
+// likeliest is nucleus by the survey, with a sum of all weights that is off by
+// less than slack of itself. It reports whether the exact sum would have given the same.
 func (s *survey) likeliest(c []cand, logits []float32, p, sum, slack float64) (_ []cand, sure bool) {
 	sure = true
 	// All tokens below e^-bound of the best together weigh less than

@@ -25,7 +25,7 @@ func (p *Params) Needs(banned int) int {
 	return 0
 }
 
-// NextOf is Next for a caller who has only the largest logits: those of ids, at
+// NextOf is Next for a caller that has only the largest logits: those of ids, at
 // least Needs(len(ban)) and not all there are, the larger first, of equals the lower
 // id, NaN before all. With a Mask they are those it allows; others may follow as -Inf.
 // It draws what Next would have drawn from all of them, and reads its arguments only.

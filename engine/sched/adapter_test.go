@@ -8,8 +8,8 @@ import (
 	"quern/engine/token"
 )
 
-// TestAdapters: sequences of different adapters share no block, those of one do, and who
-// waits and runs is known by adapter.
+// TestAdapters: sequences of different adapters share no block, those of one do, and waiting
+// and running sequences are counted by adapter.
 func TestAdapters(t *testing.T) {
 	o := small
 	o.Adapters = 2

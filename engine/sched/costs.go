@@ -5,7 +5,7 @@ import "time"
 // costs is how long steps take by their rows, as measured. Steps of few rows are bound by the
 // weights they read, so that one row more costs little; how little depends on the model,
 // the machine and the kernels, and is no smooth function. Rows of prompts come in larger
-// numbers, and what one costs grows with the tokens before it.
+// numbers, and the cost of one grows with the tokens before it.
 type costs struct {
 	mean    [mostRows + 1]float64 // seconds, a running mean; 0 where none was measured
 	when    [mostRows + 1]int     // the step that was the last of so many rows, from 1
@@ -17,20 +17,20 @@ type costs struct {
 // arithmetic: each row costs its share.
 const mostRows = 64
 
-// A share is what a step had of prompts.
+// A share is a step's rows of prompts.
 type share struct {
 	rows  int
 	depth int // tokens before these rows, of all together
 }
 
-// perRow is what a row adds to a step of one, until it is measured, and leastRow what it adds
-// at least: times of a busy machine may say that more rows take less.
+// perRow is the share of a step's time that a further row adds, until it is measured, and leastRow
+// the least share: measured on a busy machine, more rows may seem to take less.
 const (
 	perRow   = 0.1
 	leastRow = 0.02
 )
 
-// note takes the time of a step in. One that was held up counts as twice the mean.
+// note records the time of a step. One that took longer than twice the mean counts as that.
 func (c *costs) note(rows int, of share, took time.Duration) {
 	c.steps++
 	if rows <= mostRows {
@@ -68,8 +68,8 @@ func (c *costs) row(depth float64) float64 {
 	return max(c.prompts.at(depth), c.of(1)/leastShare, tiny)
 }
 
-// leastShare bounds what a row of a prompt may seem to cost: so many would take no longer
-// than a step of one.
+// leastShare bounds the estimated cost of a row of a prompt from below: so many take as long
+// as a step of one.
 const leastShare = 1024
 
 // tiny keeps costs from being nothing.
@@ -79,13 +79,13 @@ const tiny = 1e-12
 // is level.
 type line struct{ n, x, y, xx, xy float64 }
 
-// note takes a point in.
+// note adds a point.
 func (l *line) note(x, y float64) {
 	const keep = 15. / 16
 	l.n, l.x, l.y, l.xx, l.xy = l.n*keep+1, l.x*keep+x, l.y*keep+y, l.xx*keep+x*x, l.xy*keep+x*y
 }
 
-// slope is what y rises by with x. Points too close to each other tell nothing.
+// slope is what y rises by with x; 0 where points are too close to each other.
 func (l *line) slope() float64 {
 	spread := l.xx - l.x*l.x/l.n
 	if spread < 1 {
@@ -95,14 +95,15 @@ func (l *line) slope() float64 {
 	return min(rise, l.y/max(l.x, 1)) // nothing costs less than nothing at 0
 }
 
-// levelled is how many tokens apart points are that tell as much as their noise hides.
+// levelled is the standard deviation of the points' x, in tokens, at which half of the measured slope
+// is used: it damps noise.
 const levelled = 64
 
 // at is the line's y, where there is any point.
 func (l *line) at(x float64) float64 { return l.y/l.n + l.slope()*(x-l.x/l.n) }
 
-// known says whether steps of so many rows were measured lately. What is saved cannot be
-// told otherwise.
+// known reports whether steps of so many rows were measured lately. Without that the
+// time that a draft saves cannot be estimated.
 func (c *costs) known(rows int) bool {
 	return rows > mostRows || c.when[rows] > 0 && c.steps-c.when[rows] < 64
 }
@@ -144,8 +145,8 @@ type odds struct{ agreed, tried float64 }
 // of is the share, as far as it is known.
 func (o odds) of() float64 { return o.agreed / o.tried }
 
-// note takes in that of a draft of n tokens the first agreed were drawn. What is older than
-// memory tries fades.
+// note records that of a draft of n tokens the first agreed were drawn. Tries older than the
+// last memory of them fade.
 func (o *odds) note(n, agreed int, memory float64) {
 	o.agreed += float64(agreed)
 	o.tried += float64(min(n, agreed+1))
@@ -154,8 +155,8 @@ func (o *odds) note(n, agreed int, memory float64) {
 	}
 }
 
-// few is the weight of what is known of others, in tries.
+// few is the weight of the odds of all sequences, in tries.
 const few = 4
 
-// among are the odds o where little is known of it but all.
+// among mixes the odds o of one sequence with those of all, which count as few tries.
 func (o odds) among(all odds) float64 { return (o.agreed + few*all.of()) / (o.tried + few) }

@@ -8,19 +8,19 @@ import (
 	"quern/engine/kv/disk"
 )
 
-// Blocks of the prefix cache are also kept in files (Options.Disk). What a step has filled is
-// copied to a queue that is written behind. A sequence that is admitted has blocks for all its
-// tokens; those that are on the disk are read ahead by others and copied in between two steps,
-// some in each turn, and until there are no more of them the sequence does not run.
+// Blocks of the prefix cache are also kept in files (Options.Disk). Blocks that a step has filled are
+// copied to a queue that is written asynchronously. A sequence that is admitted has blocks for all its
+// tokens; those that are on the disk are read ahead by other goroutines and copied in between two
+// steps, some in each turn, and until there are no more of them the sequence does not run.
 
 // A Disk is where a Scheduler keeps blocks beside the Cache. The Store is closed by the caller.
 type Disk struct {
 	Store *disk.Store
-	Roots []disk.Key       // what blocks depend on beside their tokens, without an adapter and with each
+	Roots []disk.Key       // keys before the first blocks, without an adapter and with each
 	Spec  *graph.CacheSpec // the Cache's
 }
 
-// kept is the blocks on the disk, as the loop sees them.
+// kept is the disk's side of the prefix cache; the loop owns it.
 type kept struct {
 	model *disk.Model // nil without a disk
 	cache graph.Portable
@@ -28,11 +28,11 @@ type kept struct {
 	pools []int64 // bytes of a block, by pool
 }
 
-// onDisk is what a sequence has to do with the disk.
+// onDisk is a sequence's state with the disk.
 type onDisk struct {
 	keys  []disk.Key  // of its whole blocks, as far as they were asked for
 	use   uint64      // of the disk's count
-	fetch *disk.Fetch // what is being read for it, nil for nothing
+	fetch *disk.Fetch // blocks that are being read for it, nil for none
 }
 
 func (o *onDisk) drop() {
@@ -88,8 +88,8 @@ func (k *kept) name(q *sequence, size int) {
 	q.onDisk.keys = keys
 }
 
-// seek looks for blocks that q may go on behind. The last token is left, because its logits
-// are needed.
+// seek looks up the blocks of q's tokens on the disk. The last token is left out, because its
+// logits are needed.
 func (s *Scheduler) seek(q *sequence) {
 	d := &q.onDisk
 	if s.disk.model == nil || !q.reads() {
@@ -101,7 +101,7 @@ func (s *Scheduler) seek(q *sequence) {
 	d.fetch = s.disk.model.Seek(d.keys[:min(len(d.keys), (len(q.tokens)-1)/s.o.BlockSize)], d.use)
 }
 
-// fetch has the blocks read that q, which was admitted, lacks.
+// fetch starts reading the blocks that q, which was admitted, lacks.
 func (s *Scheduler) fetch(q *sequence) {
 	if s.disk.model == nil || q.NoPromptCache {
 		return
@@ -121,11 +121,11 @@ func (s *Scheduler) fetch(q *sequence) {
 	}
 }
 
-// most is how many bytes of blocks are copied in one turn: others' steps wait meanwhile.
+// most is how many bytes of blocks are copied in one turn: steps wait meanwhile.
 const most = 16 << 20
 
-// bring gives sequences the blocks that have been read for them.
-func (s *Scheduler) bring() {
+// installRead installs the blocks that have been read for sequences.
+func (s *Scheduler) installRead() {
 	if s.disk.model == nil {
 		return
 	}
@@ -152,11 +152,11 @@ func (s *Scheduler) bring() {
 	}
 }
 
-// install makes b the next of q's blocks and moves q on behind it; where there are states, only
-// when b has them. It says whether q can have more.
+// install copies b into q's table and sets q.computed to its end; where there are states, only
+// when b has them. It reports whether q can use more blocks.
 func (s *Scheduler) install(q *sequence, b *disk.Block) bool {
 	at := q.computed / s.o.BlockSize
-	if b.Index < at { // q has moved on over blocks of another
+	if b.Index < at { // q has found this one in the prefix cache meanwhile
 		return q.onDisk.fetch.Want(at)
 	}
 	data := b.Data
@@ -171,7 +171,7 @@ func (s *Scheduler) install(q *sequence, b *disk.Block) bool {
 			block = q.near[i-1].Table[b.Index]
 		}
 		if n > 0 && s.disk.cache.Write(i, block, data[:n]) != nil {
-			return false // the next Run tells
+			return false // the next Run returns the error
 		}
 		data = data[n:]
 	}
@@ -194,8 +194,8 @@ func (s *Scheduler) install(q *sequence, b *disk.Block) bool {
 	return true
 }
 
-// spill has the blocks written that q has filled since it had from tokens computed, as far as
-// they are findable, and the states behind its prompt.
+// spill queues for writing the blocks that q has filled since it had from tokens computed, as far
+// as they are findable, and the states behind its prompt.
 func (s *Scheduler) spill(q *sequence, from int) {
 	if s.disk.model == nil || q.NoPromptCache || q.computed/s.o.BlockSize == from/s.o.BlockSize {
 		return
@@ -212,13 +212,13 @@ func (s *Scheduler) spill(q *sequence, from int) {
 		}
 		s.disk.model.Save(d.keys[k], k, d.use, func(data []byte) error { return s.copyOut(q, k, data) })
 	}
-	// Those behind a reply change with each block; only prompts are sure to come again.
+	// States behind a reply are replaced with each block; only those of prompts are likely to be reused.
 	if s.o.States && !q.done && q.computed%s.o.BlockSize == 0 && s.behind(q.table[end-1]) != nil {
 		s.disk.model.SaveStates(d.keys[end-1], end-1, d.use, func(data []byte) error { return s.disk.cache.ReadState(data, q.slot) })
 	}
 }
 
-// copyOut copies what all pools have of q's k-th block.
+// copyOut copies q's k-th block of all pools to data.
 func (s *Scheduler) copyOut(q *sequence, k int, data []byte) error {
 	for i, n := range s.disk.pools {
 		block := q.table[k]

@@ -6,29 +6,29 @@ import (
 	"quern/engine/token"
 )
 
-// A Drafter guesses what comes next in sequences, which have a place each, from 0 up. It is
+// A Drafter proposes the next tokens of sequences, which have a place each, from 0 up. It is
 // used by Run only.
 type Drafter interface {
-	// Offer says how many tokens, at most n, it would draft behind a text, and how sure it is
-	// of them: a rank below Ranks. How good each rank is shows.
+	// Offer returns how many tokens, at most n, it would draft behind a text, and how likely it
+	// takes them to be: a rank below Ranks. The Scheduler measures how often each rank is right.
 	Offer(place int, t Text, n int) (tokens, rank int)
 	// Draft appends to the Draft of each ask as many tokens as it says, or fewer. Offer was
 	// called for all of them in this turn.
 	Draft(ctx context.Context, asks []Ask) error
-	// Forget says that a place is another sequence's from now on.
+	// Forget is called when a sequence has left its place, which is then free for another.
 	Forget(place int)
 }
 
 // MostDraft bounds Options.MaxDraft.
 const MostDraft = 32
 
-// Ranks is how many ranks Offer may tell apart.
+// Ranks is how many ranks Offer may return.
 const Ranks = 4
 
-// prior is how often a token of each rank is thought to be right before any was tried.
+// prior is the assumed rate at which tokens of each rank are drawn, before any was tried.
 var prior = [Ranks]float64{0.3, 0.5, 0.7, 0.85}
 
-// A Text is what a sequence has so far.
+// A Text is the tokens of a sequence so far.
 type Text struct {
 	Tokens     []token.ID // prompt and reply
 	Prompt     int        // of Tokens
@@ -44,7 +44,7 @@ type Ask struct {
 	Draft []token.ID // to append to
 }
 
-// drafts is what the Scheduler needs for them.
+// drafts is the Scheduler's state of drafting.
 type drafts struct {
 	sources []source
 	places  []int // those no sequence has
@@ -59,7 +59,7 @@ type drafts struct {
 	asks   []Ask
 }
 
-// A source is a Drafter with what is known of it.
+// A source is a Drafter with its measured odds and cost.
 type source struct {
 	Drafter
 	odds [Ranks]odds // of all sequences
@@ -96,8 +96,8 @@ type guesses struct {
 
 const noPlace = -1
 
-// Where drafts are not worth their rows one of two tokens is tried after as many steps,
-// twice as many each time that it is of no use.
+// Where drafts are not worth their rows one of tryFor tokens is tried after firstTry steps. Each
+// failed try doubles the steps to the next, up to lastTry.
 const (
 	firstTry = 32
 	lastTry  = 1024
@@ -129,7 +129,7 @@ func (s *Scheduler) newDrafts() {
 	}
 }
 
-// newGuesses begins with what is known of all sequences.
+// newGuesses returns those of a new sequence, without odds of its own.
 func (s *Scheduler) newGuesses(j *job) guesses {
 	g := guesses{place: noPlace, spare: noSlot}
 	if len(s.o.Drafters) > 0 && j.MaxDraft >= 0 && !j.NoTokens {
@@ -139,8 +139,8 @@ func (s *Scheduler) newGuesses(j *job) guesses {
 	return g
 }
 
-// speculate gives sequences that are to draw drafts, as rows behind theirs, from what the plan
-// leaves of the step: as many as make most tokens in the time that it will take.
+// speculate adds drafts to sequences that are to draw, as rows behind theirs, in the rows that the
+// plan leaves of the step: as many as maximise tokens a second.
 func (s *Scheduler) speculate(ctx context.Context) {
 	d := &s.drafts
 	if len(d.sources) == 0 {
@@ -163,7 +163,7 @@ func (s *Scheduler) speculate(ctx context.Context) {
 	beside := foreground(s.running) > 0
 	for i, q := range s.running {
 		if q.Background && beside {
-			break // its rows would be those that others have time for
+			break // its rows would take time of the foreground
 		}
 		if l := &s.loads[i]; q.done && !q.full && l.last && s.rows[i] == l.rows {
 			s.offer(q, i, left)
@@ -186,7 +186,7 @@ func (s *Scheduler) offer(q *sequence, i, left int) {
 	if q.odds == nil || most <= 0 || q.slot != noSlot && len(d.spares) == 0 {
 		return
 	}
-	if !s.seat(q) {
+	if !s.acquirePlace(q) {
 		return
 	}
 	best := offer{q: q, at: i, rows: 1}
@@ -209,9 +209,9 @@ func (s *Scheduler) offer(q *sequence, i, left int) {
 	}
 }
 
-// seat gives q a place with Drafters, of which there are as many as sequences run. It says whether
-// q has one.
-func (s *Scheduler) seat(q *sequence) bool {
+// acquirePlace acquires for q a place with Drafters, of which there are as many as sequences run.
+// It reports whether q has one.
+func (s *Scheduler) acquirePlace(q *sequence) bool {
 	d := &s.drafts
 	if last := len(d.places) - 1; q.place == noPlace && last >= 0 {
 		q.place, d.places = d.places[last], d.places[:last]
@@ -223,9 +223,9 @@ func (q *sequence) text() Text {
 	return Text{Tokens: q.tokens, Prompt: q.prompt, Prediction: q.Prediction, Adapter: q.Adapter}
 }
 
-// draftable is how many tokens may be drafted behind q's: with one that is drawn beside them it
-// stays within its bounds, its reader is behind by no more than may be, and no block is taken
-// that others need.
+// draftable is how many tokens may be drafted behind q's: with one more that is drawn q stays
+// within its limits, its stream's queue does not overflow, and no block is taken that other
+// sequences need.
 func (s *Scheduler) draftable(q *sequence) int {
 	n := min(q.Max-q.generated, s.o.StreamDepth-int(q.st.queued[q.index].Load())) - 1
 	spare := max(0, s.pool.Available()-len(s.running))
@@ -240,14 +240,14 @@ func (s *Scheduler) draftable(q *sequence) int {
 	return n
 }
 
-// choose decides how much of each offer is taken. Tokens are added by how likely they are
-// drawn; what makes most tokens a second is kept.
+// choose decides how many tokens of each offer are taken. Tokens are added in the order of their
+// odds; the number with the most expected tokens a second is kept.
 func (s *Scheduler) choose(rows, left, tokens int) {
 	d := &s.drafts
 	d.order = d.order[:0]
 	sum := float64(tokens)
 	base := s.costs.of(rows)
-	best := sum / base * 1.02 // less is not worth the doubt
+	best := sum / base * 1.02 // a gain below 2 % is within the error of the estimate
 	kept, extra := 0, 0
 	step, drafting := base, 0.0
 	for range left {
@@ -293,7 +293,7 @@ func (s *Scheduler) choose(rows, left, tokens int) {
 	}
 }
 
-// write has the offers that were taken written.
+// write has Drafters write the offers that were taken.
 func (s *Scheduler) write(ctx context.Context) {
 	d := &s.drafts
 	for k := range d.sources {
@@ -323,7 +323,7 @@ func (s *Scheduler) write(ctx context.Context) {
 	}
 }
 
-// spare gives q a slot for its states as they are before a draft. It says whether q
+// spare acquires a slot for q's states as they are before a draft. It reports whether q
 // has one, or needs none.
 func (s *Scheduler) spare(q *sequence) bool {
 	if q.slot == noSlot {
@@ -363,16 +363,16 @@ func (s *Scheduler) add(o *offer, draft []token.ID) {
 	}
 }
 
-// settle has q go on by what was drawn from the rows of its last token and its draft, which had
-// from tokens computed before. Of the draft's rows those that agree are as if they had
-// been computed one by one.
+// settle appends to q the tokens drawn from the rows of its last token and its draft; before these
+// from tokens were computed. Rows of drafted tokens that agree are as if they had been
+// computed one by one.
 func (s *Scheduler) settle(q *sequence, from int, d *draw) {
 	s.learn(q, d.agreed)
 	known := len(q.tokens)
 	q.tokens = append(q.tokens, q.draft[:d.agreed]...)
 	q.computed += d.agreed
 	if q.spare != noSlot && d.agreed < len(q.draft) {
-		// States are behind all rows: the ones that count are computed again.
+		// States are those after all rows: the rows that agree are computed again.
 		s.o.Cache.CopyState(q.slot, q.spare)
 		q.computed = from
 	}
@@ -388,7 +388,7 @@ func (s *Scheduler) settle(q *sequence, from int, d *draw) {
 	s.trim(q)
 }
 
-// trim gives back the blocks that q has for a draft.
+// trim releases the blocks that q has for a draft.
 func (s *Scheduler) trim(q *sequence) {
 	blocks := min(s.pool.BlocksFor(len(q.tokens)), len(q.table))
 	s.pool.ReleaseAll(q.table[blocks:])
@@ -406,7 +406,7 @@ func (s *Scheduler) learn(q *sequence, agreed int) {
 	switch {
 	case !q.trying:
 		q.wait = 0
-	case agreed == n: // the text is another now
+	case agreed == n: // a try that succeeded: earlier odds do not hold any more
 		*own, q.wait = odds{3 * few, 3 * few}, 0
 	default:
 		q.wait = min(2*q.wait, lastTry)
@@ -423,7 +423,7 @@ func (s *Scheduler) learn(q *sequence, agreed int) {
 	}
 }
 
-// forget gives up q's place with Drafters.
+// forget releases q's place with Drafters.
 func (s *Scheduler) forget(q *sequence) {
 	s.unspare(q)
 	q.draft = q.draft[:0]

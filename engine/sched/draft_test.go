@@ -12,7 +12,7 @@ import (
 	"quern/engine/token"
 )
 
-// A knowing Drafter was told what replies will be, and is wrong about a share of their tokens.
+// A knowing Drafter drafts the replies that it was given, with a share of wrong tokens.
 type knowing struct {
 	wrong   float64
 	rng     *rand.Rand

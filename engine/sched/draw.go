@@ -12,9 +12,9 @@ import (
 	"quern/engine/token"
 )
 
-// A draw is what one sequence has of one wanted row: its next tokens, or with
+// A draw is one sequence's result of one wanted row: its next tokens, or with
 // score the log-probability of a token of its prompt. Where tokens were drafted it has the
-// rows of these too, and goes on from row to row as long as what it draws is what was drafted.
+// rows of these too, and continues with the next row as long as the drawn token is the drafted one.
 //
 // All draws of a step are planned before it and carried out in parallel, by
 // Batch.Take; their sequences move on in order when all are done.
@@ -23,22 +23,22 @@ type draw struct {
 	index   int // of the sequence; that of q, or of one that fork has yet to make
 	score   bool
 	next    token.ID   // with score
-	draft   []token.ID // what may follow the sequence's tokens
+	draft   []token.ID // drafted after the sequence's tokens
 	sampler *sample.Sampler
 
 	token  sample.Token // with score
-	tokens []drawn      // else: what follows
+	tokens []drawn      // else: the next ones
 	ended  bool         // by the Mask, behind all these or, without any, here
 	agreed int          // of tokens, the first that are as drafted
 	err    error        // behind tokens
-	panic  any          // what the sampler or its Mask panicked with, if it did
+	panic  any          // the value that the sampler or its Mask panicked with
 	stack  string       // of that
 
-	mu    sync.Mutex  // held by who works with the sampler
+	mu    sync.Mutex  // held while the sampler is used
 	rows  []graph.Row // with a draft: the row of the sequence's last token and those drafted, that have come
 	over  bool        // no row is drawn from any more
-	drawn bool        // carryOut was there
-	words []uint32    // of the Mask, once made: who has them reads without mu
+	drawn bool        // carryOut was called
+	words []uint32    // of the Mask, once made; then they do not change and are read without mu
 }
 
 // A drawn is a token that was drawn, or that the Mask left no choice about.
@@ -64,7 +64,7 @@ type draws struct {
 
 func (d *draws) reset() {
 	for i := range d.all {
-		d.all[i].reset() // what has ended is not kept alive
+		d.all[i].reset() // so that sequences that have ended are not kept alive
 	}
 	d.all, d.first, d.head, d.done = d.all[:0], append(d.first[:0], 0), d.head[:0], d.done[:0]
 }
@@ -95,7 +95,7 @@ func (d *draws) plan(q *sequence, next token.ID) {
 			one := d.add()
 			one.q, one.index = q, i
 			if i == q.index {
-				one.sampler = q.sampler // of a step that was given up
+				one.sampler = q.sampler // of a step that was aborted
 			}
 		}
 	}
@@ -107,8 +107,8 @@ func (d *draws) row(head int) {
 	d.first, d.head, d.done = append(d.first, len(d.all)), append(d.head, head), append(d.done, false)
 }
 
-// tools are what the draws of one goroutine need. They go from one to the next,
-// since a few megabytes for each sequence would be too much.
+// tools are the buffers that a draw needs. Draws take them from a pool, since a few
+// megabytes for each sequence would be too much.
 type tools struct {
 	buffers sample.Buffers
 	row     []float32
@@ -146,7 +146,7 @@ func (s *Scheduler) take(i int, row graph.Row) {
 	for k := range list {
 		r := row
 		if k < len(list)-1 && row.IDs == nil {
-			t.row = append(t.row[:0], row.Logits...) // drawing may spoil the row
+			t.row = append(t.row[:0], row.Logits...) // drawing may overwrite the row
 			r.Logits = t.row
 		}
 		list[k].carryOut(i-head, r, &t.buffers)
@@ -157,16 +157,16 @@ func (s *Scheduler) take(i int, row graph.Row) {
 // top is how many of a wanted row's largest logits q needs, 0: all. A row that is not
 // the one a token is drawn from is for log-probabilities. n tokens are drafted before it.
 func (s *Scheduler) top(q *sequence, drawn bool, n int) int {
-	// The first draws of several sequences share a row, and have a Mask each. What a Mask
-	// allows behind a drafted token is known when that is drawn.
+	// The first draws of several sequences share a row, and have a Mask each. The tokens that a Mask
+	// allows after a drafted one are known when that is drawn.
 	if !drawn || q.Mask != nil && (n > 0 || !q.done && q.n > 1) {
 		return 0
 	}
 	return q.Sample.Needs(len(q.barred(n)))
 }
 
-// guard keeps what the sampler or its Mask panicked with from the thread that computes. It is
-// to be deferred.
+// guard recovers a panic of the sampler or its Mask, so that it does not reach the worker that
+// computes. It is to be deferred.
 func (d *draw) guard() {
 	if p := recover(); p != nil {
 		d.panic, d.stack = p, string(debug.Stack())
@@ -174,8 +174,8 @@ func (d *draw) guard() {
 	}
 }
 
-// carryOut draws from a row, that of the at-th drafted token if at is not 0, and from those
-// behind it that have come. One that comes early waits.
+// carryOut draws from a row, that of the at-th drafted token if at is not 0, and from the rows
+// after it that were computed before. A row computed before an earlier one is kept until that comes.
 func (d *draw) carryOut(at int, row graph.Row, b *sample.Buffers) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -207,7 +207,7 @@ func (d *draw) carryOut(at int, row graph.Row, b *sample.Buffers) {
 func (d *draw) one(row graph.Row) {
 	q, n := d.q, len(d.tokens)
 	d.over = true // unless all goes well
-	// What is forced at once, as at the beginning of a reply, needs no row.
+	// Tokens that are forced before any is drawn, as at the beginning of a reply, need no row.
 	forced, err := d.sampler.Forced(q.ahead(n), q.barred(n))
 	if len(forced) == 0 && err == nil {
 		var t sample.Token

@@ -206,7 +206,7 @@ func answers(t *testing.T, s late, requests []sched.Request) []answer {
 	return slices.Concat(out...)
 }
 
-// A guesser is a Drafter that knows all replies, and is wrong about a share of their tokens.
+// A guesser is a Drafter that computes all replies, with a share of wrong tokens.
 type guesser struct {
 	wrong   float64
 	vocab   int

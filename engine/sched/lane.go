@@ -7,21 +7,21 @@ import (
 )
 
 // Requests in the background have a lane of their own, behind all others: they are admitted
-// when nobody else waits, and leave when somebody does who finds no slot or no blocks. What
-// they have drawn stays, as with every sequence that is preempted, so their replies are the
+// when no other request waits, and preempted for one that finds no slot or no blocks. Their
+// tokens stay, as with every sequence that is preempted, so their replies are the
 // same. They do not count against the queue.
 //
-// Of a step that others are in they have what a beside says. A step that is theirs alone is given
-// up when a request comes, so that this does not wait for it: they lose that step and no
-// more, since rows may be computed twice. States may not; models that have them make short
+// Their share of a step with foreground requests is that of a beside. A step of theirs alone is
+// aborted when a request arrives, so that this does not wait for it: only that step is lost,
+// since rows may be computed twice. States may not; models that have them make short
 // steps instead.
 
-// errGivenUp ends a step of the background.
-var errGivenUp = errors.New("sched: another request came")
+// errAborted aborts a step of the background.
+var errAborted = errors.New("sched: another request came")
 
-// lend returns the context of the step under way, which Submit may end if all of it is in the
-// background, and whether it may begin: not if a request has come meanwhile.
-func (s *Scheduler) lend(ctx context.Context) (context.Context, bool) {
+// abortable returns the context of the step under way, which Submit cancels if all of the step is in the
+// background, and whether the step may begin: not if a request has arrived meanwhile.
+func (s *Scheduler) abortable(ctx context.Context) (context.Context, bool) {
 	if s.o.States || slices.ContainsFunc(s.steps, func(p stepped) bool { return !p.q.Background }) {
 		return ctx, true
 	}
@@ -30,24 +30,24 @@ func (s *Scheduler) lend(ctx context.Context) (context.Context, bool) {
 	if len(s.box.jobs) > 0 {
 		return ctx, false
 	}
-	ctx, s.box.giveUp = context.WithCancelCause(ctx)
+	ctx, s.box.abort = context.WithCancelCause(ctx)
 	return ctx, true
 }
 
-// back ends what lend began, with the step's error. It says whether the step was given up
+// aborted ends the context of abortable, with the step's error. It reports whether the step was aborted
 // before anything was drawn.
-func (s *Scheduler) back(lent context.Context, err error) bool {
+func (s *Scheduler) aborted(step context.Context, err error) bool {
 	s.box.Lock()
 	defer s.box.Unlock()
-	if s.box.giveUp == nil {
+	if s.box.abort == nil {
 		return false
 	}
-	s.box.giveUp(nil)
-	s.box.giveUp = nil
-	return err != nil && context.Cause(lent) == errGivenUp && !slices.Contains(s.draws.done, true)
+	s.box.abort(nil)
+	s.box.abort = nil
+	return err != nil && context.Cause(step) == errAborted && !slices.Contains(s.draws.done, true)
 }
 
-// undo leaves the sequences of a step that was given up as they were before it.
+// undo restores the sequences of a step that was aborted.
 func (s *Scheduler) undo() {
 	for _, p := range s.steps {
 		if p.q.state == running && len(p.q.draft) > 0 {
@@ -56,7 +56,7 @@ func (s *Scheduler) undo() {
 		}
 	}
 	for i := range s.draws.all {
-		// A Mask that was asked for already is that of the sequence.
+		// A Mask that was made already stays the sequence's.
 		if d := &s.draws.all[i]; d.index == d.q.index {
 			d.q.sampler = d.sampler
 		}
@@ -72,7 +72,7 @@ func foreground(list []*sequence) int {
 	return n
 }
 
-// yield sends the newest sequence in the background back to wait, for q. It says whether
+// yield preempts the newest sequence in the background, for q. It reports whether
 // there was one.
 func (s *Scheduler) yield(q *sequence) bool {
 	n := len(s.running)
@@ -83,7 +83,7 @@ func (s *Scheduler) yield(q *sequence) bool {
 	return true
 }
 
-// uncount takes q off the count of those that wait for their first slot.
+// uncount removes q from the count of those that wait for their first slot.
 func (s *Scheduler) uncount(q *sequence) {
 	if !q.seen && !q.Background {
 		s.fresh--

@@ -11,7 +11,7 @@ import (
 )
 
 // Run serves requests until ctx ends, then ends all of them with ErrStopped,
-// gives back every block and returns ctx's error. It is to be called once.
+// releases every block and returns ctx's error. It is to be called once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if s.ran.Swap(true) {
 		panic("sched: Run was called twice")
@@ -29,7 +29,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// turn goes once around the loop. It says whether going around again without
+// turn is one iteration of the loop. It reports whether another without
 // being woken may do more.
 func (s *Scheduler) turn(ctx context.Context) bool {
 	s.left = false
@@ -39,7 +39,7 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 	}
 	s.admit()
 	s.grow()
-	s.bring()
+	s.installRead()
 	s.loads = s.loads[:0]
 	for _, q := range s.running {
 		s.extend(q)
@@ -59,14 +59,14 @@ func (s *Scheduler) turn(ctx context.Context) bool {
 	return true
 }
 
-// receive takes new requests out of the box.
+// receive moves new requests out of the box into waiting.
 func (s *Scheduler) receive() {
 	s.box.Lock()
 	defer s.box.Unlock()
-	if len(s.box.jobs)+len(s.box.behind) == 0 {
+	if len(s.box.jobs)+len(s.box.background) == 0 {
 		return
 	}
-	for _, list := range [][]*job{s.box.jobs, s.box.behind} {
+	for _, list := range [][]*job{s.box.jobs, s.box.background} {
 		for _, j := range list {
 			j.then = s.read
 			s.waiting = insert(s.waiting, j.seqs[0])
@@ -75,33 +75,33 @@ func (s *Scheduler) receive() {
 	}
 	s.fresh += len(s.box.jobs)
 	s.box.waiting = s.fresh
-	s.box.jobs, s.box.behind = s.box.jobs[:0], s.box.behind[:0]
-	// One of them may have been cancelled before it was here to be found.
+	s.box.jobs, s.box.background = s.box.jobs[:0], s.box.background[:0]
+	// One of them may have been cancelled before it was in waiting.
 	s.dirty.Store(true)
 }
 
-// publish lets others see how things stand.
+// publish updates the numbers that Submit and Stats read.
 func (s *Scheduler) publish() {
 	s.box.Lock()
 	s.box.waiting = s.fresh
 	s.box.running = len(s.running)
 	s.box.service = s.service
-	// Slots are no use to those who lack blocks, and preempted sequences come
-	// first.
+	// Free slots are of no use while the first that waits lacks blocks, and preempted
+	// sequences take them first.
 	s.box.spare = 0
 	if s.blocked == nil || s.blocked.Background {
 		s.box.spare = max(0, s.o.Slots-foreground(s.running)-(foreground(s.waiting)-s.fresh))
 	}
 	others := foreground(s.waiting)
 	s.stats.waiting.Store(int64(others + len(s.box.jobs)))
-	s.stats.behind.Store(int64(len(s.waiting) - others + len(s.box.behind)))
+	s.stats.background.Store(int64(len(s.waiting) - others + len(s.box.background)))
 	s.countAdapters()
 	s.box.Unlock()
 	s.stats.running.Store(int64(len(s.running)))
 	s.stats.used.Store(int64(s.pool.Used()))
 }
 
-// reap ends what was cancelled or told to stop.
+// reap ends the sequences that were cancelled or stopped.
 func (s *Scheduler) reap() {
 	s.scratch = append(append(s.scratch[:0], s.running...), s.waiting...)
 	for i, q := range s.scratch {
@@ -116,7 +116,7 @@ func (s *Scheduler) reap() {
 	}
 }
 
-// assemble makes the batch of the planned rows. It says whether there are any.
+// assemble makes the batch of the planned rows. It reports whether there are any.
 func (s *Scheduler) assemble() bool {
 	in := &s.batch
 	in.Reset()
@@ -172,7 +172,7 @@ func (s *Scheduler) gather(adapter int32) {
 	}
 }
 
-// countAdapters notes who waits and runs with which adapter. The box is locked.
+// countAdapters counts the sequences that wait and run with each adapter. The box is locked.
 func (s *Scheduler) countAdapters() {
 	if s.o.Adapters == 0 {
 		return
@@ -194,7 +194,7 @@ func (s *Scheduler) countAdapters() {
 	}
 }
 
-// step runs the batch and hands out what comes of it.
+// step runs the batch and advances its sequences by the results.
 func (s *Scheduler) step(ctx context.Context) {
 	s.now = s.o.Now()
 	for _, p := range s.steps {
@@ -202,13 +202,13 @@ func (s *Scheduler) step(ctx context.Context) {
 			p.q.started = s.now
 		}
 	}
-	lent, ok := s.lend(ctx)
+	step, ok := s.abortable(ctx)
 	if !ok {
 		s.undo()
 		return
 	}
-	err := s.run(lent)
-	if s.back(lent, err) {
+	err := s.run(step)
+	if s.aborted(step, err) {
 		s.undo()
 		return
 	}
@@ -217,7 +217,7 @@ func (s *Scheduler) step(ctx context.Context) {
 			return // shutdown does the rest
 		}
 		for _, p := range s.steps {
-			if p.q.state != ended { // a line for each request, since each has lost its reply
+			if p.q.state != ended { // a line for each request that fails
 				s.log.ErrorContext(p.q.ctx, "step failed", "err", err, "rows", len(s.batch.Tokens), "sequences", len(s.steps))
 				s.fail(p.q.job, err)
 			}
@@ -237,18 +237,18 @@ func (s *Scheduler) step(ctx context.Context) {
 	for i := range s.steps {
 		p := &s.steps[i]
 		drawn := s.draws.all[s.draws.first[at]:s.draws.first[at+p.wants]]
-		if p.q.state == running { // else it fell with a sister
+		if p.q.state == running { // else it ended with another sequence of its request
 			from, stand := p.q.computed, standing(p, drawn)
 			s.advance(p.q, p.rows, drawn)
-			s.see(p.q, from, stand, row, len(s.batch.Tokens))
+			s.collect(p.q, from, stand, row, len(s.batch.Tokens))
 		}
 		at += p.wants
 		row += p.rows
 	}
-	s.watch(ctx)
+	s.callWatchers(ctx)
 }
 
-// shares is what the step had of prompts.
+// shares is the step's rows of prompts.
 func (s *Scheduler) shares() (of share) {
 	for i := range s.rows {
 		if l := &s.loads[i]; l.prompt() && s.rows[i] > 0 {
@@ -259,7 +259,7 @@ func (s *Scheduler) shares() (of share) {
 	return of
 }
 
-// run has the engine compute the batch, and meanwhile draws.
+// run computes the batch on Options.Exec, which draws from each row as it is done.
 func (s *Scheduler) run(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -284,7 +284,7 @@ func (s *Scheduler) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// shutdown ends everything and lets nothing more in.
+// shutdown ends all requests; Submit returns ErrStopped from then on.
 func (s *Scheduler) shutdown() {
 	s.box.Lock()
 	s.box.stopped = true

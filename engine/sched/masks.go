@@ -7,13 +7,13 @@ import (
 )
 
 // masks makes the Masks of a step's draws while the engine computes the step: they
-// depend on tokens only. It works on what processors are idle; a draw that comes first
-// makes its own, so that a row waits for at most the one mask in work.
+// depend on tokens only. It uses idle processors; a draw whose Mask is not made yet
+// makes it, so that a row waits for at most the one Mask in work.
 type masks struct {
 	draws  []draw
 	next   atomic.Int64 // of draws
 	greedy bool         // those of greedy draws too
-	asked  bool         // the engine has asked for one: it ranks what masks allow
+	asked  bool         // Exec has called Allow: it ranks the allowed tokens
 	help   func()       // work, by a goroutine of its own
 	wg     sync.WaitGroup
 }
@@ -56,7 +56,7 @@ func (m *masks) work() {
 	}
 }
 
-// wait returns when no goroutine works with the draws any more.
+// wait returns when no goroutine uses the draws any more.
 func (m *masks) wait() {
 	m.wg.Wait()
 	m.draws = nil

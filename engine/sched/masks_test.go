@@ -10,7 +10,7 @@ import (
 	"quern/engine/token"
 )
 
-// A toldMask allows one token for ever, and tells when its bits were made.
+// A toldMask allows one token for ever, and closes a channel when its bits were made.
 type toldMask struct {
 	alphabet
 	made  chan struct{}

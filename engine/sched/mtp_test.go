@@ -114,7 +114,7 @@ func TestMTPChangesNothing(t *testing.T) {
 			d := openDrafting(t, name)
 			requests := randomRequests(rand.New(rand.NewPCG(uint64(at), 8)), each, d.lm.Config().Vocab)
 			requests, want := sound(requests, answers(t, start(t, d.lm, 400, 0, size, 2), requests))
-			var drafted, came, preempted int // which depend on who meets whom: leavers leave when they do
+			var drafted, came, preempted int // these depend on which requests are in the same step, and on when others are cancelled
 			for _, tt := range []struct{ rows, blocks, aside int }{{16, 40, 8}, {6, 40, 1}, {16, 7, 3}} {
 				drafters := []sched.Drafter{d.drafter(t, tt.rows, slots, tt.blocks, size, tt.aside)}
 				if tt.aside == 1 {

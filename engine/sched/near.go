@@ -2,9 +2,9 @@ package sched
 
 import "quern/engine/graph"
 
-// Layers whose rows see only so far have blocks of their own (Options.Near), which sequences
-// give back as their rows move on. A sequence has them for the rows of the step under way
-// and for what its next row sees.
+// Layers with a sliding window have blocks of their own (Options.Near), which sequences release as
+// their rows advance. A sequence has them for the rows of the step under way and for the
+// positions that its next row sees.
 
 // holds is the most blocks that a sequence has between two steps where rows see so far.
 func (s *Scheduler) holds(r graph.Reach) int { return s.pool.BlocksFor(r.Most()-1) + 1 }
@@ -12,14 +12,14 @@ func (s *Scheduler) holds(r graph.Reach) int { return s.pool.BlocksFor(r.Most()-
 // first is the first block of near pool i that rows from position pos on see.
 func (s *Scheduler) first(i, pos int) int { return s.o.Near[i].First(pos) / s.o.BlockSize }
 
-// ahead is up to which block of near pool i q is given some when it is admitted: so many as it
-// will have between two steps.
+// ahead is the number of the block of near pool i up to which q acquires some when it is admitted:
+// as many as it will have between two steps.
 func (s *Scheduler) ahead(q *sequence, i int) int {
 	return min(s.pool.BlocksFor(len(q.tokens)), s.first(i, q.computed)+s.holds(s.o.Near[i].Reach))
 }
 
-// reach gives the planned rows the blocks that they go to. A sequence for which there are too
-// few has fewer rows, and if it has none, grow will see to it.
+// reach acquires the blocks that planned rows are written to. A sequence for which there are too
+// few has fewer rows; if it has none, grow preempts for it in the next turn.
 func (s *Scheduler) reach() {
 	for k, q := range s.running {
 		for i, n := range s.near {
@@ -31,15 +31,15 @@ func (s *Scheduler) reach() {
 	}
 }
 
-// drop gives back the blocks that no row of q sees any more.
+// drop releases the blocks that no row of q sees any more.
 func (s *Scheduler) drop(q *sequence) {
 	for i, n := range s.near {
 		n.Drop(&q.near[i], s.first(i, q.computed))
 	}
 }
 
-// usable is how many of the blocks found for q, from its at-th on, it may go on behind: the
-// most behind which all that rows see is there still, and their states.
+// usable is how many of the blocks found for q, from its at-th on, it may use: the most
+// behind which all near blocks that its next row sees are still cached, and the states.
 func (s *Scheduler) usable(q *sequence, at int) int {
 	n := at + len(s.found)
 	for n > at {

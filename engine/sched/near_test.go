@@ -111,6 +111,6 @@ func TestNearTooSmall(t *testing.T) {
 	o.Near[0].Blocks--
 	o.Exec, o.Cache = &fakeExec{}, &fakeCache{}
 	if _, err := New(o); err == nil {
-		t.Error("a row that sees 20 tokens has no room for them, and nobody says so")
+		t.Error("no error for a row that sees 20 tokens and has no room for them")
 	}
 }

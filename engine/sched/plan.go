@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// A load is what a planner knows of a running sequence.
+// A load is a running sequence as the planner sees it.
 type load struct {
-	rows     int   // tokens whose keys and values are still to be computed, at least 1
-	from, to int   // the rows of these whose results are wanted, apart from the last one
-	last     bool  // the result of the last row is wanted
-	reply    bool  // all rows are of what was drawn last, or are sure to follow that
-	cut      int   // at most so many rows, 0 for any number
-	full     bool  // its reader is behind: it must not run
-	depth    int   // tokens before its rows, which these see
-	had      int   // of prompts: rows of its last step
-	since    int64 // and those of others' prompts in the steps after it
-	behind   bool  // is in the background
+	rows       int   // tokens whose keys and values are still to be computed, at least 1
+	from, to   int   // the rows of these whose results are wanted, apart from the last one
+	last       bool  // the result of the last row is wanted
+	reply      bool  // all rows are of tokens of the last step, drawn or forced, or computed again after a draft
+	cut        int   // at most so many rows, 0 for any number
+	full       bool  // its stream's queue is full: it must not run
+	depth      int   // tokens before its rows, which these see
+	had        int   // of prompts: rows of its last step
+	since      int64 // and those of others' prompts in the steps after it
+	background bool  // is in the background
 }
 
 // wants is how many results the first n rows have.
@@ -39,7 +39,7 @@ func (l *load) fit(n, want int) int {
 		return max(n, 0)
 	}
 	if n == l.rows && l.last {
-		n-- // the last row can wait
+		n-- // the last row is left to the next step
 	}
 	if l.wants(n) > want {
 		n = l.from + want
@@ -47,18 +47,18 @@ func (l *load) fit(n, want int) int {
 	return n
 }
 
-// first says whether l comes before prompts.
+// first reports whether l is planned before prompts.
 func (l *load) first() bool { return !l.full && (l.rows == 1 || l.reply) }
 
-// prompt says whether l is one that may run.
+// prompt reports whether l is of a prompt and may run.
 func (l *load) prompt() bool { return !l.full && !l.first() }
 
-// How long a step may be, by what it is thought to take. One that evaluates prompts beside
-// replies takes stretch times as long as those replies alone, which is what their readers
-// notice, and longStretch where they would notice it for long, which is beside a prompt of
-// more than long tokens. Where more prompts than replies wait for it they share the time alike.
-// A step without replies takes up to longest times as long as one of one row, which is what
-// a request waits for that comes meanwhile; rows of longer steps cost hardly less.
+// How long a step may be, by its estimated time. One that evaluates prompts beside replies takes
+// up to stretch times as long as those replies alone, since their clients see the tokens come
+// slower; longStretch beside a prompt of more than long tokens, which slows them for longer.
+// Where there are more prompts than replies, each has the same share of the time.
+// A step without replies takes up to longest times as long as one of one row, since a request
+// that arrives meanwhile waits for it; rows of longer steps cost hardly less.
 const (
 	stretch     = 2.4
 	longStretch = 1.8
@@ -73,7 +73,7 @@ const oldestShare = 5
 // A planner decides how many rows of each sequence run in the next step.
 type planner struct {
 	costs  *costs
-	stays  bool // steps of the background are not given up
+	stays  bool // steps of the background are not aborted
 	beside beside
 
 	// The step in work.
@@ -81,7 +81,7 @@ type planner struct {
 	rows         []int
 	budget, want int     // left
 	few          int     // rows of replies
-	took         float64 // what all planned rows take
+	took         float64 // the time of all planned rows
 
 	replies, prompts []int // loads of the lane in work
 }
@@ -92,7 +92,7 @@ type planner struct {
 // Sequences with one row left or the rows of a reply, which is what generating ones
 // have, come first: each has a row before any has more. Prompts follow as far as there is
 // time, shortest first, so that a short one need not wait for a long one; but the oldest
-// has a step before them from time to time. The background has what it may of a step of others.
+// is planned before them from time to time. The background has its share of a step; see beside.
 func (p *planner) plan(dst []int, loads []load, budget, want int) []int {
 	start := len(dst)
 	for range loads {
@@ -101,7 +101,7 @@ func (p *planner) plan(dst []int, loads []load, budget, want int) []int {
 	p.loads, p.rows, p.budget, p.want, p.few, p.took = loads, dst[start:], budget, want, 0, 0
 	p.replies, p.prompts = p.replies[:0], p.prompts[:0]
 	kept := 0
-	if p.beside.due() && min(budget, want) > 1 && slices.ContainsFunc(loads, func(l load) bool { return l.behind && !l.full }) {
+	if p.beside.due() && min(budget, want) > 1 && slices.ContainsFunc(loads, func(l load) bool { return l.background && !l.full }) {
 		kept = 1
 	}
 	p.budget, p.want = p.budget-kept, p.want-kept
@@ -113,13 +113,13 @@ func (p *planner) plan(dst []int, loads []load, budget, want int) []int {
 }
 
 // lane plans the sequences in the background, or the others.
-func (p *planner) lane(behind bool) {
+func (p *planner) lane(background bool) {
 	reading := p.prompted()
-	p.sort(behind)
+	p.sort(background)
 	before, room := p.took, math.Inf(1)
 	if before > 0 {
 		if room = p.beside.room(before, p.next(), reading); p.few > 0 && !p.costs.known(p.few) {
-			room = 0 // what the step takes without it shows now
+			room = 0 // measure the step without it first
 		}
 	}
 	p.reply(room)
@@ -128,7 +128,7 @@ func (p *planner) lane(behind bool) {
 		room -= p.took - before
 	case p.took > 0:
 		room = p.took * (p.stretch() - 1)
-	case behind && p.stays:
+	case background && p.stays:
 		room = p.costs.of(1) * stretch
 	default:
 		room = p.costs.of(1) * longest
@@ -139,12 +139,12 @@ func (p *planner) lane(behind bool) {
 	}
 }
 
-// prompted says whether a prompt of the lane that was planned has rows in the step.
+// prompted reports whether a prompt of the lane that was planned has rows in the step.
 func (p *planner) prompted() bool {
 	return slices.ContainsFunc(p.prompts, func(i int) bool { return p.rows[i] > 0 })
 }
 
-// next is what the next row of the lane adds to the step.
+// next is the time that the next row of the lane adds to the step.
 func (p *planner) next() float64 {
 	switch {
 	case len(p.replies) > 0:
@@ -168,11 +168,11 @@ func (p *planner) stretch() float64 {
 }
 
 // sort finds the sequences of a lane.
-func (p *planner) sort(behind bool) {
+func (p *planner) sort(background bool) {
 	p.replies, p.prompts = p.replies[:0], p.prompts[:0]
 	for i := range p.loads {
 		switch l := &p.loads[i]; {
-		case l.full || l.behind != behind:
+		case l.full || l.background != background:
 		case l.first():
 			p.replies = append(p.replies, i)
 		default:
@@ -215,7 +215,7 @@ func (p *planner) reply(room float64) {
 	p.few += rows
 }
 
-// more is what n rows of replies add to the step.
+// more is the time that n rows of replies add to the step.
 func (p *planner) more(n int) float64 {
 	if p.took > 0 && p.few == 0 { // beside prompts
 		return float64(n) * p.costs.row(0)

@@ -75,7 +75,7 @@ func TestPlanBounds(t *testing.T) {
 				l.from = rng.IntN(l.rows)
 				l.to = l.from + rng.IntN(l.rows-l.from)
 			}
-			l.depth, l.behind = rng.IntN(2)*rng.IntN(5000), i >= behind
+			l.depth, l.background = rng.IntN(2)*rng.IntN(5000), i >= behind
 			l.had, l.since = rng.IntN(30), rng.Int64N(200)
 			loads[i] = l
 		}
@@ -99,11 +99,11 @@ func TestPlanBounds(t *testing.T) {
 			}
 			sum += n
 			wants += l.wants(n)
-			if l.first() && !l.behind {
+			if l.first() && !l.background {
 				replies += l.rows
 			}
-			others = others || n > 0 && !l.behind
-			waits[b2i(l.behind)] = waits[b2i(l.behind)] || n == 0 && !l.full
+			others = others || n > 0 && !l.background
+			waits[b2i(l.background)] = waits[b2i(l.background)] || n == 0 && !l.full
 		}
 		if sum > budget || wants > want {
 			t.Fatalf("%d rows of %d, %d results of %d: %v for %+v", sum, budget, wants, want, rows, loads)
@@ -113,7 +113,7 @@ func TestPlanBounds(t *testing.T) {
 			t.Fatalf("nothing runs: %+v", loads)
 		}
 		for i, n := range rows {
-			if l := &loads[i]; idle && l.first() && !l.behind && n < l.rows {
+			if l := &loads[i]; idle && l.first() && !l.background && n < l.rows {
 				t.Fatalf("%d of %d rows of a reply with %d of %d planned: %+v", n, l.rows, sum, budget, loads)
 			}
 		}
@@ -135,7 +135,7 @@ func TestPlanTime(t *testing.T) {
 	const ms = time.Millisecond
 	decode := load{rows: 1, last: true}
 	prompt := func(n, depth int) load { return load{rows: n, last: true, depth: depth} }
-	behind := func(l load) load { l.behind = true; return l }
+	behind := func(l load) load { l.background = true; return l }
 	for _, tt := range []struct {
 		name        string
 		row, deeper time.Duration // what a row of a prompt takes; with a thousand tokens before it
@@ -182,7 +182,7 @@ func TestPlanTime(t *testing.T) {
 func TestPlanBeside(t *testing.T) {
 	const ms = time.Millisecond
 	decode, prompt := load{rows: 1, last: true}, load{rows: 4000, last: true}
-	behind := load{rows: 1, last: true, behind: true}
+	behind := load{rows: 1, last: true, background: true}
 	for _, tt := range []struct {
 		name   string
 		loads  []load

@@ -16,7 +16,7 @@ import (
 	"quern/engine/token"
 )
 
-// A client reads one Stream as a simulation tells it to.
+// A client reads one Stream as a simulation says.
 type client struct {
 	st      *Stream
 	r       Request

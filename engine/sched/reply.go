@@ -7,8 +7,8 @@ import (
 	"quern/engine/token"
 )
 
-// advance notes that n more rows of q are computed, those of its draft included, and what was
-// drawn from those that were wanted.
+// advance moves q on by n rows that were computed, those of its draft included, and by the draws
+// from the wanted ones.
 func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
 	from := q.computed
 	q.computed += n - len(q.draft)
@@ -23,7 +23,7 @@ func (s *Scheduler) advance(q *sequence, n int, drawn []draw) {
 		return
 	}
 	if q.PromptLogprobs && !q.done {
-		// Row p tells about token p+1.
+		// Row p has the log-probability of token p+1.
 		for ; q.scored < min(q.prompt-1, q.computed); q.scored++ {
 			if q.scores == nil {
 				q.scores = append(make([]sample.Token, 0, q.prompt), sample.Token{ID: q.tokens[0]})
@@ -83,8 +83,8 @@ func (s *Scheduler) promptDone(q *sequence) {
 	q.scores = nil
 }
 
-// fork makes the other sequences of q's request, now that the prompt they
-// share is done. Those without room wait, like preempted ones.
+// fork makes the other sequences of q's request once the prompt they
+// share is done. Those without a slot or blocks wait, like preempted ones.
 func (s *Scheduler) fork(q *sequence) {
 	whole := q.prompt / s.o.BlockSize // blocks that will not be written again
 	for i := 1; i < q.n; i++ {
@@ -98,11 +98,11 @@ func (s *Scheduler) fork(q *sequence) {
 		}
 	}
 	if q.n > 1 {
-		s.dirty.Store(true) // Stop may have named one that was not there yet
+		s.dirty.Store(true) // Stop may have been called for one that was not made yet
 	}
 }
 
-// follow has q go on by the tokens that came of a draw.
+// follow appends the tokens of a draw to q.
 func (s *Scheduler) follow(q *sequence, d *draw) {
 	q.sampler = d.sampler
 	known := len(q.tokens)
@@ -129,7 +129,8 @@ func (s *Scheduler) follow(q *sequence, d *draw) {
 	}
 }
 
-// push gives q its next token, which may be the last by its Mask. It says whether q goes on.
+// push appends a token to q and sends it; last: the Mask allows none after it. It reports
+// whether q goes on.
 func (s *Scheduler) push(q *sequence, t sample.Token, last bool) bool {
 	if q.stops(t.ID) {
 		s.finish(q, Stop, t.ID)
@@ -193,6 +194,6 @@ func (s *Scheduler) end(j *job, err error) {
 		}
 		s.service += (took - s.service) / 8
 	}
-	s.tell(j, err)
+	s.traceSpans(j, err)
 	close(st.events)
 }

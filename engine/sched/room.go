@@ -7,18 +7,18 @@ import (
 )
 
 // admit moves sequences from waiting to running, oldest first and those in the background
-// last. These leave for others who wait.
+// last. These are preempted for foreground ones.
 func (s *Scheduler) admit() {
 	for i := 0; i < len(s.waiting); {
 		q := s.waiting[i]
 		if q.stalled() {
-			i++ // has tokens its reader has yet to take; those behind need not wait for that
+			i++ // its stream's queue is full; those after it need not wait for that
 			continue
 		}
 		if q == s.blocked || len(s.running) == s.o.Slots && !s.yield(q) {
 			return
 		}
-		if !s.place(q) {
+		if !s.allocate(q) {
 			if s.yield(q) {
 				continue
 			}
@@ -26,7 +26,7 @@ func (s *Scheduler) admit() {
 				s.blocked = q
 				return
 			}
-			// All blocks there are do not suffice for what it has grown to.
+			// The whole pool is too small for its tokens.
 			s.finish(q, Length, token.None)
 			continue
 		}
@@ -40,12 +40,13 @@ func (s *Scheduler) admit() {
 	}
 }
 
-// place gives q blocks for all its tokens, cached ones as far as there are any.
-func (s *Scheduler) place(q *sequence) bool {
+// allocate acquires blocks for all tokens of q, cached ones as far as there are any. It reports
+// whether there were enough.
+func (s *Scheduler) allocate(q *sequence) bool {
 	s.extend(q)
 	need := s.pool.BlocksFor(len(q.tokens)) - len(q.table)
 	spare := s.pool.Available() - need
-	// One more block for everybody keeps the next steps from undoing this.
+	// One spare block for each running sequence, so that the next steps need not preempt q again.
 	if spare < 0 || len(s.running) > 0 && spare <= len(s.running) {
 		s.vacate(q)
 		return false
@@ -70,7 +71,7 @@ func (s *Scheduler) place(q *sequence) bool {
 	return true
 }
 
-// vacate takes all blocks from q.
+// vacate releases all blocks of q, and its slot.
 func (s *Scheduler) vacate(q *sequence) {
 	s.pool.ReleaseAll(q.table)
 	q.table = q.table[:0]
@@ -84,10 +85,10 @@ func (s *Scheduler) vacate(q *sequence) {
 	}
 }
 
-// extend moves q on over blocks that others have computed.
+// extend adds to q's table the blocks of its next tokens that are in the prefix cache.
 func (s *Scheduler) extend(q *sequence) {
 	if !q.reads() || q.slot != noSlot {
-		return // states go on row by row from where they are
+		return // states have to be computed row by row
 	}
 	before, at := q.computed, q.computed/s.o.BlockSize
 	s.found = s.pool.Find(s.found[:0], uint32(q.Adapter), q.table, q.tokens, before)
@@ -118,13 +119,13 @@ func (s *Scheduler) keep(q *sequence, from int) {
 	}
 }
 
-// grow gives sequences that crossed into a new block that block. When there is
-// none, the newest sequence gives its own back.
+// grow acquires the next block for sequences whose tokens have filled theirs. When there is
+// none, the newest sequence is preempted.
 func (s *Scheduler) grow() {
 	for i := 0; i < len(s.running); i++ {
 		q := s.running[i]
-		// Asked once a turn: a reader may catch up at any time, and what has
-		// no room now must not be planned now.
+		// Read once a turn: the queue may drain at any time, and a sequence without
+		// blocks must not be planned.
 		if q.full = q.stalled(); q.full {
 			continue
 		}
@@ -132,14 +133,14 @@ func (s *Scheduler) grow() {
 			if len(s.running) > 1 {
 				s.preempt(s.running[len(s.running)-1])
 			} else {
-				s.finish(q, Length, token.None) // has the whole cache and needs more
+				s.finish(q, Length, token.None) // it holds the whole cache and needs more
 			}
 		}
 	}
 }
 
-// grown gives q blocks for all its tokens and, where rows do not see everything, for its
-// next row. It says whether there were enough.
+// grown acquires blocks for all tokens of q and, in near pools, for its
+// next row. It reports whether there were enough.
 func (s *Scheduler) grown(q *sequence) bool {
 	if !s.pool.Grow(&q.table, len(q.tokens)) {
 		return false
@@ -152,8 +153,8 @@ func (s *Scheduler) grown(q *sequence) bool {
 	return true
 }
 
-// preempt sends q back to wait. Its tokens and its sampler stay as they are;
-// keys and values are computed again when there is room.
+// preempt moves q from running to waiting, without blocks. Its tokens and its sampler stay
+// as they are; keys and values are computed again when q is admitted again.
 func (s *Scheduler) preempt(q *sequence) {
 	s.log.DebugContext(q.ctx, "sequence preempted", "tokens", len(q.tokens), "blocks", len(q.table), "running", len(s.running))
 	s.stats.preempts.Add(1)
@@ -163,7 +164,7 @@ func (s *Scheduler) preempt(q *sequence) {
 	s.waiting = insert(s.waiting, q)
 }
 
-// leave takes q out of where it is, with its blocks.
+// leave removes q from running or waiting, and releases its blocks.
 func (s *Scheduler) leave(q *sequence) {
 	switch q.state {
 	case running:
@@ -176,12 +177,12 @@ func (s *Scheduler) leave(q *sequence) {
 	s.vacate(q)
 	s.forget(q)
 	q.onDisk.drop()
-	// There may be room now, or another head.
+	// There may be blocks now, or another head of waiting.
 	s.blocked = nil
 }
 
-// share lets f continue where q is: it has q's whole blocks too, and a copy of
-// the one that is partly filled.
+// share lets f continue where q is: f shares q's whole blocks, and has a copy of
+// the one that is partly filled. It reports whether there was a slot and a block.
 func (s *Scheduler) share(f, q *sequence, whole int) bool {
 	if len(s.running) >= s.o.Slots {
 		return false

@@ -1,9 +1,9 @@
 // Package sched runs one text model for many requests at once.
 //
 // A Scheduler owns the model's KV blocks and its batch. One goroutine, Run,
-// does everything: each turn of its loop drops what was cancelled, admits what
-// has room, plans some rows of every sequence, runs them as one step and hands
-// out the tokens. Prefill and decode are not modes: a sequence simply has some
+// does everything: each turn of its loop drops cancelled requests, admits those
+// with a slot and blocks, plans some rows of every sequence, runs them as one step
+// and sends the tokens. Prefill and decode are not modes: a sequence simply has some
 // rows whose keys and values are still to be computed.
 package sched
 
@@ -31,7 +31,7 @@ var (
 	ErrStopped   = errors.New("sched: the scheduler has stopped")
 )
 
-// A QueueFullError says how long a request might have waited.
+// A QueueFullError has an estimate of how long a request would have waited.
 type QueueFullError struct {
 	Waiting int           // requests queued
 	Wait    time.Duration // estimate of when the last of them starts, from how long requests have been taking
@@ -44,7 +44,7 @@ func (e *QueueFullError) Error() string {
 // Unwrap returns ErrQueueFull.
 func (e *QueueFullError) Unwrap() error { return ErrQueueFull }
 
-// A TooLongError says what would have fitted.
+// A TooLongError has the limit that a prompt exceeds.
 type TooLongError struct {
 	Tokens int // of the prompt
 	Limit  int // tokens a prompt may have
@@ -69,8 +69,8 @@ type Options struct {
 	Budget    int          // rows of one step
 	MaxWant   int          // wanted rows of one step; 0 means Budget
 	Slots     int          // sequences running together, at most Budget and MaxWant
-	Queue     int          // requests waiting beyond those with a slot in sight
-	Context   int          // tokens of one sequence, prompt and reply; 0 means what the blocks hold
+	Queue     int          // requests waiting beyond those with a free slot
+	Context   int          // tokens of one sequence, prompt and reply; 0 means those of all blocks
 	// States says that sequences carry states: the Cache has Slots slots for them, and
 	// Snapshots more. Without those nothing is read from the prefix cache, since a state is of
 	// one place only.
@@ -80,8 +80,8 @@ type Options struct {
 	// Adapters is how many adapters the Exec has; sequences of different ones share no blocks.
 	Adapters int
 
-	// Drafters guess what comes next, of which more than one token of a sequence may then come
-	// of a step. Replies do not depend on them.
+	// Drafters propose next tokens, so that a step may make more than one token of a sequence.
+	// Replies do not depend on them.
 	Drafters []Drafter
 	MaxDraft int // tokens of one draft; 0 means 16
 	Spares   int // with States: the Cache's slots behind the Snapshots, which sequences with a draft need one of
@@ -91,7 +91,7 @@ type Options struct {
 
 	StreamDepth int // tokens a sequence may be ahead of its reader; 0 means 32
 
-	Now func() time.Time // what steps are timed with; nil is time.Now
+	Now func() time.Time // the clock that steps are timed with; nil is time.Now
 
 	Log *slog.Logger // nil discards
 }
@@ -101,27 +101,27 @@ type Options struct {
 type Scheduler struct {
 	o    Options
 	log  *slog.Logger
-	wake chan struct{} // holds one token: look again
-	// dirty is set when a Stream was cancelled or told to stop.
+	wake chan struct{} // of one element, which wakes the loop
+	// dirty is set when a Stream was cancelled or stopped.
 	dirty atomic.Bool
 	stats counters
 	ran   atomic.Bool
 
-	// box is how requests reach the loop. It guards nothing else.
+	// box passes requests to the loop. Its mutex guards nothing else.
 	box struct {
 		sync.Mutex
-		jobs    []*job
-		behind  []*job // those in the background
-		stopped bool
-		serial  uint64
-		waiting int                     // jobs not yet admitted, those in box excluded
-		spare   int                     // slots that could take them at once
-		running int                     // sequences running
-		giveUp  context.CancelCauseFunc // ends the step under way; nil while none may be
-		service time.Duration           // how long jobs take from admission to end, a running mean
+		jobs       []*job
+		background []*job // those in the background
+		stopped    bool
+		serial     uint64
+		waiting    int                     // jobs not yet admitted, those in box excluded
+		spare      int                     // slots free for them
+		running    int                     // sequences running
+		abort      context.CancelCauseFunc // aborts the step under way; nil while that may not be
+		service    time.Duration           // how long jobs take from admission to end, a running mean
 	}
 
-	// All below belongs to the loop.
+	// All below is used by the loop only.
 	pool    *kv.Pool
 	near    []*kv.Near // by Options.Near
 	found   []int32    // blocks of the prefix cache
@@ -131,7 +131,7 @@ type Scheduler struct {
 	waiting []*sequence // oldest first
 	fresh   int         // of waiting, those never admitted that are not in the background
 	blocked *sequence   // head of waiting that did not fit when last tried
-	left    bool        // a sequence left running since the last turn, or has to
+	left    bool        // a sequence has left running since the last turn, or must
 	now     time.Time   // of the last step's start or end
 
 	service time.Duration
@@ -187,7 +187,7 @@ type AdapterStats struct{ Waiting, Running int }
 
 type counters struct {
 	adapters                                                  [][2]atomic.Int64 // waiting and running
-	waiting, behind, running, used                            atomic.Int64
+	waiting, background, running, used                        atomic.Int64
 	steps, prompt, generated, forced, queries, hits, preempts atomic.Int64
 	drafts, drafted, accepted                                 atomic.Int64
 	at                                                        [MostDraft]atomic.Int64 // of accepted, by place
@@ -254,8 +254,8 @@ func New(o Options) (*Scheduler, error) {
 	return s, nil
 }
 
-// Submit queues r and returns its Stream. It does not wait. ctx is watched for
-// as long as the request lives, and what concerns it alone is logged with it.
+// Submit queues r and returns its Stream. It does not block. The end of ctx cancels
+// the request; lines of the log about this request alone have ctx.
 //
 // Errors: ErrQueueFull, ErrTooLong, ErrNoPrompt, ErrStopped, or ctx's.
 func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
@@ -283,14 +283,14 @@ func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
 	}
 	list := &s.box.jobs
 	if r.Background {
-		list = &s.box.behind
+		list = &s.box.background
 	} else if waiting := s.box.waiting + len(s.box.jobs); waiting >= s.o.Queue+s.box.spare {
 		// Slots become free one by one, each after its share of the mean.
 		wait := s.box.service * time.Duration(waiting+1) / time.Duration(max(1, s.box.running))
 		return nil, &QueueFullError{Waiting: waiting, Wait: wait}
 	}
-	if !r.Background && s.box.giveUp != nil {
-		s.box.giveUp(errGivenUp)
+	if !r.Background && s.box.abort != nil {
+		s.box.abort(errAborted)
 	}
 	j.serial = s.box.serial
 	s.box.serial++
@@ -352,7 +352,7 @@ func (s *Scheduler) Stats() Stats {
 	c := &s.stats
 	return Stats{
 		Waiting:         int(c.waiting.Load()),
-		Background:      int(c.behind.Load()),
+		Background:      int(c.background.Load()),
 		Running:         int(c.running.Load()),
 		Blocks:          s.o.Blocks,
 		BlocksUsed:      int(c.used.Load()),
@@ -372,7 +372,7 @@ func (s *Scheduler) Stats() Stats {
 	}
 }
 
-// Adapters takes a snapshot of who uses which, in their order.
+// Adapters takes a snapshot of the use of each adapter, in their order.
 func (s *Scheduler) Adapters() []AdapterStats {
 	var list []AdapterStats
 	for i := range s.stats.adapters {
@@ -382,7 +382,7 @@ func (s *Scheduler) Adapters() []AdapterStats {
 	return list
 }
 
-// nudge makes the loop look again if it is waiting.
+// nudge wakes the loop if it waits.
 func (s *Scheduler) nudge() {
 	select {
 	case s.wake <- struct{}{}:

@@ -27,15 +27,15 @@ type Request struct {
 	PromptLogprobs bool               // with Sample.Top alternatives; such a prompt is not read from the prefix cache
 	NoPromptCache  bool               // neither read nor fill the prefix cache
 	MaxDraft       int                // most tokens of a draft; 0 means Options.MaxDraft, and negative none
-	Prediction     []token.ID         // what the reply is thought to be, for Drafters; kept
+	Prediction     []token.ID         // the expected reply, for Drafters; kept
 	Adapter        int32              // of Options.Adapters, from 1; 0 is none
-	Background     bool               // runs in what other requests leave, however long that takes; see lane.go
+	Background     bool               // runs on the time that other requests leave, however long that takes; see lane.go
 }
 
-// A job is what the sequences of one Request share.
+// A job is the state that the sequences of one Request share.
 type job struct {
 	Request
-	ctx    context.Context // of Submit; for the log, which may know whose request it is
+	ctx    context.Context // of Submit; for the log, which may add the request's id
 	st     *Stream
 	serial uint64 // order of arrival
 	n      int    // sequences
@@ -53,12 +53,12 @@ type job struct {
 	had  int   // rows of the prompt in its last step
 	then int64 // rows of all prompts behind that step, or when it came
 
-	readSteps, drawSteps, preempted int // steps with rows of the prompt, and of replies; times a sequence gave its room back
+	readSteps, drawSteps, preempted int // steps with rows of the prompt, and of replies; times a sequence was preempted
 
 	submitted, admitted, started, first, last time.Time
 }
 
-// A sequence is one reply, running or waiting for room.
+// A sequence is one reply, running or waiting for a slot and blocks.
 type sequence struct {
 	*job
 	index     int
@@ -70,14 +70,14 @@ type sequence struct {
 	table     []int32 // KV blocks; none while waiting
 	near      []kv.Trail
 	slot      int32 // of states, noSlot without
-	full      bool  // was stalled when this turn gave out blocks
+	full      bool  // was stalled when this turn assigned blocks
 	onDisk    onDisk
 	sampler   *sample.Sampler
-	ban       []token.ID // what is barred once Min is reached
+	ban       []token.ID // tokens barred once Min is reached
 	guesses
 }
 
-// noSlot is the slot of who waits, and where models have no states.
+// noSlot is the slot of a sequence that waits, and of all where models have no states.
 const noSlot = -1
 
 type state uint8
@@ -99,12 +99,12 @@ func (q *sequence) before(other *sequence) bool {
 	return q.index < other.index
 }
 
-// stalled says whether the reader is so far behind that q must wait for it.
+// stalled reports whether q's stream has a full queue, so that q must not run.
 func (q *sequence) stalled() bool {
 	return int(q.st.queued[q.index].Load()) >= q.st.s.o.StreamDepth
 }
 
-// reads says whether q may take blocks from the prefix cache.
+// reads reports whether q may use blocks of the prefix cache.
 func (q *sequence) reads() bool {
 	return !q.NoPromptCache && (!q.PromptLogprobs || q.done)
 }
@@ -113,7 +113,7 @@ func (q *sequence) reads() bool {
 func (q *sequence) load() load {
 	l := load{rows: len(q.tokens) - q.computed, last: !q.NoTokens, full: q.full || q.onDisk.fetch != nil}
 	l.reply = q.done && l.rows <= q.recent
-	l.depth, l.behind = q.computed, q.Background
+	l.depth, l.background = q.computed, q.Background
 	l.had, l.since = q.had, q.st.s.read-q.then
 	if q.PromptLogprobs && !q.done {
 		l.from = max(0, q.scored-q.computed)
@@ -130,9 +130,9 @@ func (q *sequence) barred(n int) []token.ID {
 	return q.ban
 }
 
-// ahead is how many tokens may be forced behind n that were drawn: so many that the same are
-// barred for all, and that a reader who is behind is so by no more than one turn. It does
-// not depend on the reader, so replies do not.
+// ahead is how many tokens may be forced behind n that were drawn: all of them have the same
+// barred tokens, and they fit in the stream's queue. It does not depend on how full that
+// is, so replies do not.
 func (q *sequence) ahead(n int) int {
 	if left := q.Min - q.generated - n; left > 0 {
 		return min(left, q.st.s.o.StreamDepth)
@@ -140,12 +140,12 @@ func (q *sequence) ahead(n int) int {
 	return q.st.s.o.StreamDepth
 }
 
-// stops says whether id ends the sequence.
+// stops reports whether id ends the sequence.
 func (q *sequence) stops(id token.ID) bool {
 	return slices.Contains(q.EOG, id) || slices.Contains(q.StopIDs, id)
 }
 
-// insert puts q in its place in list, which is in order of age.
+// insert inserts q into list, which is in order of age.
 func insert(list []*sequence, q *sequence) []*sequence {
 	i := len(list)
 	for i > 0 && q.before(list[i-1]) {

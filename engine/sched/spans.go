@@ -6,9 +6,9 @@ import (
 	"quern/engine/trace"
 )
 
-// tell says where the time of a request that has ended went, to who traces it: it waited,
-// its prompt was read, its tokens were made.
-func (s *Scheduler) tell(j *job, err error) {
+// traceSpans adds the spans of a request that has ended to its trace: in the queue, prefill and
+// decode.
+func (s *Scheduler) traceSpans(j *job, err error) {
 	if !trace.On(j.ctx) {
 		return
 	}

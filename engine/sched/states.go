@@ -1,11 +1,11 @@
 package sched
 
 // States of sequences, of models that carry them beside keys and values. The Cache has a
-// slot for each sequence that runs, and behind these snapshots: states as they were behind a
-// block that the prefix cache knows. A prompt is found again as far as the last of its
-// blocks that has one.
+// slot for each sequence that runs, and after these slots of snapshots: the states at the end of
+// a cached block. A prompt is found in the prefix cache as far as the last of its blocks that has a
+// snapshot.
 type states struct {
-	free  []int32    // slots nobody runs in
+	free  []int32    // unused slots
 	snaps []snapshot // slots.Slots and on
 	of    []int32    // by block: the snapshot behind it, if its block still has the serial number
 	clock uint64
@@ -29,14 +29,14 @@ func (s *Scheduler) newStates() {
 	s.states.of = make([]int32, s.o.Blocks)
 }
 
-// takeSlot gives q a slot for its states, of which there are as many as sequences run.
+// takeSlot acquires a slot for q's states, of which there are as many as sequences run.
 func (s *Scheduler) takeSlot(q *sequence) {
 	if n := len(s.states.free); n > 0 {
 		q.slot, s.states.free = s.states.free[n-1], s.states.free[:n-1]
 	}
 }
 
-// giveSlot takes q's slot back.
+// giveSlot releases q's slot.
 func (s *Scheduler) giveSlot(q *sequence) {
 	if q.slot != noSlot {
 		s.states.free, q.slot = append(s.states.free, q.slot), noSlot
@@ -59,7 +59,7 @@ func (s *Scheduler) behind(b int32) *snapshot {
 	return nil
 }
 
-// restore gives q, which has its slot now, the states behind the blocks it found.
+// restore copies to q's slot the states behind the blocks it found.
 func (s *Scheduler) restore(q *sequence) {
 	if q.slot == noSlot || q.computed == 0 {
 		return
@@ -71,8 +71,8 @@ func (s *Scheduler) restore(q *sequence) {
 	s.o.Cache.CopyState(q.slot, int32(s.o.Slots)+s.states.of[b])
 }
 
-// snap keeps q's states if they stand behind a whole block. What q kept of its reply before is
-// given up for it: only the last of those will be asked for.
+// snap keeps q's states if they are those at the end of a block. It replaces the snapshot of q's
+// reply before: only the last one is likely to be used again.
 func (s *Scheduler) snap(q *sequence) {
 	if len(s.states.snaps) == 0 || q.computed == 0 || q.computed%s.o.BlockSize != 0 {
 		return

@@ -18,7 +18,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// TestStates: replies of a model that carries states do not depend on who shares the
+// TestStates: replies of a model that carries states do not depend on other requests of the
 // batch, on preemption, nor on forks of a prompt, to the bit of every log-probability.
 func TestStates(t *testing.T) {
 	for _, name := range []string{"qwen35", "falcon-h1", "lfm2", "falcon-mamba", "rwkv7"} {
@@ -139,8 +139,8 @@ func replies(t *testing.T, lm model.LM, requests, blocks, near, size, slots int)
 	return out, s.Stats()
 }
 
-// A late is a scheduler that begins to work when it is told to, with all that has come by then: what
-// meets in its steps does not depend on who is faster.
+// A late is a scheduler that starts when begin is called, with all requests submitted by then: its
+// batches do not depend on which goroutine is faster.
 type late struct {
 	*sched.Scheduler
 	begin func()

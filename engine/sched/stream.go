@@ -38,13 +38,13 @@ type Event struct {
 	Token  sample.Token
 	Reason Reason
 	StopID token.ID // the stop token that ended the sequence, which is no Token event; else token.None
-	Tokens int      // how many Token events the sequence was given
+	Tokens int      // how many Token events of the sequence were sent
 	Right  int      // of Finish: tokens of drafts that were then drawn
 	Wrong  int      // and those that were not
 	Prompt *Prompt
 }
 
-// A Prompt tells how evaluating a prompt went.
+// A Prompt has the results of evaluating a prompt.
 type Prompt struct {
 	Cached   int            // tokens taken from the prefix cache
 	Logprobs []sample.Token // with Request.PromptLogprobs: one for each token; the first has only its ID
@@ -59,9 +59,9 @@ type Timings struct {
 }
 
 // A Stream is the reply to one request: the queue between the loop and the caller that writes
-// the reply to a client. Who reads slowly finds it full of Options.StreamDepth tokens,
-// and is not planned for until it reads on. It must be read, closed, or its context
-// ended, or it keeps its place and its memory.
+// the reply to a client. A sequence with Options.StreamDepth tokens in the queue is not
+// planned until the caller reads. The Stream must be read to its end, closed, or its context
+// ended; else its sequences keep their slots and blocks.
 type Stream struct {
 	s *Scheduler
 	// events holds all that may be queued at once, so that sending never
@@ -74,7 +74,7 @@ type Stream struct {
 	once   sync.Once
 	gone   chan struct{} // closed by cancel
 	cause  error         // of cancel; readable once gone is closed
-	detach func() bool   // ends the watch over the request's context
+	detach func() bool   // stops the context.AfterFunc of the request's context
 
 	// Written by the loop before it closes events.
 	err     error
@@ -83,7 +83,7 @@ type Stream struct {
 
 // Events returns the events as they come. An error is the last thing yielded:
 // the error of Submit's context when that ended, ErrStopped when the Scheduler
-// did, or what went wrong. Breaking out of the loop cancels the request before
+// did, or the cause of a failure. Breaking out of the loop cancels the request before
 // the next step. Events is to be used once.
 func (st *Stream) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -111,13 +111,13 @@ func (st *Stream) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// took notes that ev left the queue and says whether its reader wants it.
+// took counts ev as read and reports whether to yield it.
 func (st *Stream) took(ev *Event) bool {
 	if ev.Type != Token {
 		return true
 	}
 	if int(st.queued[ev.Seq].Add(-1)) == st.s.o.StreamDepth-1 {
-		st.s.nudge() // the sequence was not planned for want of room
+		st.s.nudge() // the sequence was not planned while the queue was full
 	}
 	return !st.stop[ev.Seq].Load()
 }
@@ -125,15 +125,15 @@ func (st *Stream) took(ev *Event) bool {
 // Queued is how many tokens of sequence seq wait to be read.
 func (st *Stream) Queued(seq int) int { return int(st.queued[seq].Load()) }
 
-// Stop ends sequence seq before the next step, for a reader that has seen
-// enough. No more Tokens of it are yielded; its Finish is. Stop is safe for
+// Stop ends sequence seq before the next step, as a caller does that has found a
+// stop string. No more Tokens of it are yielded; its Finish is. Stop is safe for
 // concurrent use.
 func (st *Stream) Stop(seq int) {
 	st.stop[seq].Store(true)
 	st.s.changed()
 }
 
-// Close cancels what has not ended. It may be called more than once, at any
+// Close cancels sequences that have not ended. It may be called more than once, at any
 // time.
 func (st *Stream) Close() { st.cancel(context.Canceled) }
 

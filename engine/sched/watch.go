@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// A Watcher is a Drafter that goes by what the model makes of texts. Result 1 of Options.Exec
-// is that, for each row of the batch.
+// A Watcher is a Drafter that reads the model's hidden states: result 1 of Options.Exec,
+// for each row of the batch.
 type Watcher interface {
 	Drafter
-	// Watch is told after a step what it made of tokens of sequences that may have drafts. A
-	// sequence has its tokens seen in order, but for those that the prefix cache had, and those whose
-	// states were computed again, which are seen again.
+	// Watch is called after a step with its hidden states of sequences that may have drafts.
+	// Those of a sequence come in order, without tokens that the prefix cache had, and twice for
+	// tokens whose states were computed again.
 	Watch(ctx context.Context, seen []Seen) error
 }
 
-// A Seen is what a step made of tokens of a text. The text is as it is behind the step: at least
-// one token follows.
+// A Seen has a step's hidden states of tokens of a text. The text is as it is after the step: at
+// least one token follows those.
 type Seen struct {
 	Place int
 	Text
@@ -24,7 +24,7 @@ type Seen struct {
 	Made []float32 // row by row; good until Watch returns
 }
 
-// keepMade notes what a step made, for Watchers.
+// keepMade keeps a step's hidden states for Watchers.
 func (d *drafts) keepMade(results [][]float32) error {
 	if len(d.watchers) == 0 {
 		return nil
@@ -36,7 +36,7 @@ func (d *drafts) keepMade(results [][]float32) error {
 	return nil
 }
 
-// standing is how many of a sequence's rows in a step are of tokens that stand: those of a draft
+// standing is how many of a sequence's rows in a step are of tokens that are kept: those of a draft
 // as far as it agreed.
 func standing(p *stepped, drawn []draw) int {
 	n := p.rows - len(p.q.draft)
@@ -46,10 +46,11 @@ func standing(p *stepped, drawn []draw) int {
 	return n
 }
 
-// see notes what the step made of n tokens of q, from one on, whose rows begin with row at of rows.
-func (s *Scheduler) see(q *sequence, from, n, at, rows int) {
+// collect keeps for Watchers the hidden states of n tokens of q, the first being from; their rows
+// begin with row at of rows.
+func (s *Scheduler) collect(q *sequence, from, n, at, rows int) {
 	d := &s.drafts
-	if len(d.watchers) == 0 || q.state != running || q.odds == nil || !s.seat(q) {
+	if len(d.watchers) == 0 || q.state != running || q.odds == nil || !s.acquirePlace(q) {
 		return
 	}
 	if n = min(n, len(q.tokens)-1-from); n > 0 {
@@ -58,8 +59,8 @@ func (s *Scheduler) see(q *sequence, from, n, at, rows int) {
 	}
 }
 
-// watch tells Watchers what was seen.
-func (s *Scheduler) watch(ctx context.Context) {
+// callWatchers calls the Watchers with what collect has kept.
+func (s *Scheduler) callWatchers(ctx context.Context) {
 	d := &s.drafts
 	if len(d.seen) > 0 {
 		for _, w := range d.watchers {

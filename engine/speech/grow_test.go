@@ -11,7 +11,7 @@ import (
 	"quern/engine/tts"
 )
 
-// Who waits for more of a text takes no place in the queue, and none is kept when the
+// A request that waits for more text takes no place in the queue, and none is kept when the
 // text fails.
 func TestQueueWhileWriting(t *testing.T) {
 	m := speech.New("formant", tts.Formant(), func() (*tts.Pronouncer, error) { return tts.NewPronouncer(nil) }, nil, 1, 0)

@@ -55,10 +55,10 @@ func (m *Model) Lexicon(file string) error {
 // Bytes is the memory of the weights.
 func (m *Model) Bytes() int64 { return m.synth.Bytes() }
 
-// Close has nothing to do.
+// Close does nothing.
 func (m *Model) Close() {}
 
-// Stats is a snapshot of what operators watch.
+// Stats is a snapshot of the counters.
 func (m *Model) Stats() engine.ModelStats {
 	return engine.ModelStats{Model: m.id, Running: m.queue.Len(), GeneratedTokens: m.spoken.Load(), LoadSeconds: m.took.Seconds(), WeightBytes: m.Bytes()}
 }
@@ -81,7 +81,7 @@ func ReaderFor(path string, usual Reader) Reader {
 }
 
 // Prepare makes the pronouncer and has it read a line, so that no request waits for
-// either. What fails fails again when it is asked for.
+// either. An error is returned again at the first request.
 func (r Reader) Prepare(ctx context.Context) {
 	if reader, err := r(); err == nil {
 		_, _ = reader.Phonemize(ctx, tts.Text{Text: "On May 5, 2024, J. Smith paid $3.50 for 2 of them.", Usual: "en-us"})
@@ -103,7 +103,7 @@ func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 		}()
 		more := r.More
 		if more != nil {
-			// Who writes is not waited for in the queue.
+			// The queue's slot is not held while waiting for more text.
 			more = func(ctx context.Context) (engine.More, error) {
 				inside = false
 				m.queue.Leave()
@@ -160,7 +160,7 @@ func lexiconError(err error) error {
 	return engine.Errorf(engine.CodeInvalidValue, "lexicon", "lexicon: %s", strings.TrimPrefix(err.Error(), g2p.ErrFormat.Error()+": "))
 }
 
-// Phonemize tells how a text is pronounced.
+// Phonemize returns how a text is pronounced.
 func Phonemize(ctx context.Context, reader *tts.Pronouncer, r engine.PhonemizeRequest) ([]engine.Pronunciation, error) {
 	tokens, err := reader.Phonemize(ctx, tts.Text{Text: r.Text, SSML: r.SSML, Language: r.Language, Usual: "en-us", Lexicons: []*tts.Lexicon{r.Lexicon}})
 	if ctx.Err() != nil {

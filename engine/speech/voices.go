@@ -14,7 +14,7 @@ import (
 // Aliases are names for voices and mixtures.
 type Aliases map[string]string
 
-// of returns what an alias stands for, and any other name as it is.
+// of resolves an alias; any other name is returned unchanged.
 func (a Aliases) of(name string) string {
 	if to, ok := a[name]; ok {
 		return to
@@ -63,7 +63,7 @@ func (a Aliases) Voices(models [][]engine.Voice) []engine.Voice {
 	return list
 }
 
-// CheckVoice reports whether the model has a voice, and that voice the sounds of a
+// CheckVoice returns an error if the model lacks a voice, or that voice the sounds of a
 // language; "" is its own.
 func (m *Model) CheckVoice(voice, language string) error {
 	voices := m.synth.Voices()
@@ -76,7 +76,7 @@ func (m *Model) CheckVoice(voice, language string) error {
 	return nil
 }
 
-// voiceError is what clients hear of a voice that is not there.
+// voiceError is the error that clients get of an unknown voice.
 func voiceError(err error, voices []tts.Voice) error {
 	var unknown *tts.VoiceError
 	if !errors.As(err, &unknown) {
@@ -94,9 +94,9 @@ func voiceError(err error, voices []tts.Voice) error {
 }
 
 // Check refuses aliases that none of models can speak, and those that would hide a
-// voice. What a model has that is not fetched yet is not known: with such models, hear
-// is told of what cannot be used yet instead.
-func (a Aliases) Check(models [][]engine.Voice, fetches bool, hear func(alias, voice string, err error)) error {
+// voice. The voices of models that are not fetched yet are unknown: if there are some (fetches),
+// unusable is called with an alias that cannot be used yet, in place of an error.
+func (a Aliases) Check(models [][]engine.Voice, fetches bool, unusable func(alias, voice string, err error)) error {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		if name == "" {
 			return errors.New("voice_aliases: an alias has no name")
@@ -117,7 +117,7 @@ func (a Aliases) Check(models [][]engine.Voice, fetches bool, hear func(alias, v
 		switch {
 		case err == nil:
 		case fetches:
-			hear(name, a[name], err)
+			unusable(name, a[name], err)
 		default:
 			return fmt.Errorf("voice_aliases: alias %q: %w", name, err)
 		}

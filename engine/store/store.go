@@ -1,6 +1,6 @@
-// Package store is the folder of models of a server: clients have models pulled into it
-// from a hub, follow how far that is, and have them removed again. Files that no pull has
-// written, and models that the configuration names, are not its own and stay.
+// Package store is the folder of models of a server: clients pull models into it
+// from a hub, follow the progress, and remove them again. Files that no pull has
+// written, and models that the configuration names, are not removed.
 package store
 
 import (
@@ -21,12 +21,12 @@ import (
 
 // Models is the engine that serves the folder. *local.Engine is one.
 type Models interface {
-	// Serves reads the folder again and returns what the model of a path is called, "" when
+	// Serves reads the folder again and returns the id of the model of a path, "" when
 	// it cannot be served.
 	Serves(path string) string
 	// Removable returns the path of a model that the configuration does not name.
 	Removable(id string) (path string, err error)
-	// Retire keeps requests from a model while remove takes its files away.
+	// Retire refuses requests for a model while remove removes its files.
 	Retire(id string, remove func() error) error
 }
 
@@ -36,7 +36,7 @@ type Options struct {
 	Models Models
 	// Hub makes the client of one pull. progress is called as hub.Options.Progress is.
 	Hub func(progress func(hub.Progress)) (*hub.Client, error)
-	// NoPull says why nothing is pulled; "" pulls.
+	// NoPull is the reason why pulls are refused; "": they are not.
 	NoPull string
 	Log    *slog.Logger // nil discards
 }
@@ -52,9 +52,9 @@ type Store struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 
-	mu      sync.Mutex       // guards what follows, and pulls
-	running map[string]*pull // by reference; those that are still ending are not in it
-	active  int              // with those that are still ending
+	mu      sync.Mutex       // guards the fields below, and pulls
+	running map[string]*pull // by reference, without those that are ending
+	active  int              // with those that are ending
 }
 
 // New makes a Store. It does not use the network, and makes no folder.
@@ -69,13 +69,13 @@ func New(o Options) *Store {
 
 // Close ends all pulls and waits for them. What has arrived stays.
 func (s *Store) Close() {
-	s.mu.Lock() // who has begun a pull is counted, and nobody begins another
+	s.mu.Lock() // pulls that have begun are counted, and no other begins
 	s.end()
 	s.mu.Unlock()
 	s.work.Wait()
 }
 
-// A pull is one model on its way. Store.mu guards it.
+// A pull is the download of one model. Store.mu guards it.
 type pull struct {
 	ref       hub.Ref
 	cancel    context.CancelCauseFunc
@@ -92,9 +92,9 @@ var errStopped = errors.New("stopped on request")
 // pace is the least time between two messages about a pull.
 const pace = 100 * time.Millisecond
 
-// Pull has a model fetched, and tells how far that is, until it is done. Who asks for a
-// model that is being pulled follows that pull. A pull ends when nobody follows it any
-// more; what has arrived stays, and the next pull of the model goes on from there. Errors
+// Pull fetches a model, and yields how far that is, until it is done. A caller
+// that asks for a model which is being pulled follows that pull. A pull ends when no caller
+// follows it any more; what has arrived stays, and the next pull of the model goes on from there. Errors
 // are *engine.Error or the context's, and end the sequence.
 func (s *Store) Pull(ctx context.Context, model string) iter.Seq2[engine.Pull, error] {
 	return func(yield func(engine.Pull, error) bool) {
@@ -146,15 +146,15 @@ func wait[T any](ctx context.Context, news <-chan T, ended <-chan struct{}) func
 	}
 }
 
-// look returns how far a pull is, and what is closed when that has changed.
+// look returns how far a pull is, and a channel that is closed when that has changed.
 func (s *Store) look(p *pull) (engine.Pull, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return p.now, p.news
 }
 
-// tell notes how far a pull is.
-func (s *Store) tell(p *pull, change func(now *engine.Pull)) {
+// update changes how far a pull is, and wakes its followers.
+func (s *Store) update(p *pull, change func(now *engine.Pull)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&p.now)
@@ -214,14 +214,15 @@ func (s *Store) follow(ctx context.Context, model string) (*pull, error) {
 	return p, nil
 }
 
-// forget has the next request for the model of a pull begin another. Store.mu is held.
+// forget removes a pull from running, so that the next request for the model begins another.
+// Store.mu is held.
 func (s *Store) forget(p *pull) {
 	if s.running[p.ref.String()] == p {
 		delete(s.running, p.ref.String())
 	}
 }
 
-// leave ends the following of a pull, and with the last that pull.
+// leave removes a follower of a pull; the last one ends the pull.
 func (s *Store) leave(p *pull) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,11 +232,11 @@ func (s *Store) leave(p *pull) {
 	}
 }
 
-// run pulls a model. The error is what clients hear.
+// run pulls a model. The error is the one that clients get.
 func (s *Store) run(ctx context.Context, p *pull) (err error) {
 	begin := time.Now()
 	defer func() {
-		switch told := Told(p.ref, err); {
+		switch public := clientError(p.ref, err); {
 		case err == nil:
 		case errors.Is(context.Cause(ctx), errStopped):
 			now, _ := s.look(p)
@@ -245,11 +246,11 @@ func (s *Store) run(ctx context.Context, p *pull) (err error) {
 			err = engine.ErrShuttingDown()
 		default:
 			s.o.Log.WarnContext(ctx, "model not pulled", "model", p.ref.String(), "err", err)
-			err = told
+			err = public
 		}
 	}()
 	defer rescue.Panic(&err)
-	c, err := s.o.Hub(func(h hub.Progress) { s.tell(p, func(now *engine.Pull) { progress(now, h) }) })
+	c, err := s.o.Hub(func(h hub.Progress) { s.update(p, func(now *engine.Pull) { progress(now, h) }) })
 	if err != nil {
 		return err
 	}
@@ -259,7 +260,7 @@ func (s *Store) run(ctx context.Context, p *pull) (err error) {
 	}
 	m, err := fetch(ctx, c, p.ref, func(plan *hub.Plan) {
 		s.o.Log.InfoContext(ctx, "pulling model", "model", p.ref.String(), "quant", plan.Quant, "bytes", plan.Fetch, "commit", plan.Commit)
-		s.tell(p, func(now *engine.Pull) {
+		s.update(p, func(now *engine.Pull) {
 			now.State, now.Size, now.Done = engine.PullDownloading, plan.Bytes, plan.Bytes-plan.Fetch
 			now.Plan = &engine.PullPlan{Commit: plan.Commit, Kind: plan.Kind, Quant: plan.Quant, Chosen: plan.Chosen,
 				Others: plan.Others, Files: len(plan.Files), Fetch: plan.Fetch}
@@ -270,14 +271,14 @@ func (s *Store) run(ctx context.Context, p *pull) (err error) {
 	}
 	id := s.o.Models.Serves(m.Path)
 	s.o.Log.InfoContext(ctx, "model pulled", "model", p.ref.String(), "id", id, "bytes", m.Size, "took", time.Since(begin))
-	s.tell(p, func(now *engine.Pull) {
+	s.update(p, func(now *engine.Pull) {
 		*now = engine.Pull{Ref: now.Ref, State: engine.PullDone, Done: m.Size, Size: m.Size, Plan: now.Plan, Model: id}
 	})
 	return nil
 }
 
-// fetch brings a model, which planned is told before, or finds it where nothing may be
-// fetched.
+// fetch calls planned and then downloads a model, or finds the one that is here where the network
+// may not be used.
 func fetch(ctx context.Context, c *hub.Client, r hub.Ref, planned func(*hub.Plan)) (hub.Model, error) {
 	plan, err := c.Plan(ctx, r, false)
 	if errors.Is(err, hub.ErrOffline) {
@@ -300,8 +301,8 @@ var states = map[hub.State]engine.PullState{
 	hub.Waiting: engine.PullWaiting, hub.Downloading: engine.PullDownloading, hub.Verifying: engine.PullVerifying,
 }
 
-// progress notes what the hub's client tells. Of a transfer that counts what it has to
-// fetch; before, when files that lie here are verified, it counts nothing.
+// progress records the progress of the hub's client. Of a transfer that counts the bytes to
+// download; before, when files that are here are verified, it counts none.
 func progress(now *engine.Pull, h hub.Progress) {
 	if state, ok := states[h.State]; ok {
 		now.State = state
@@ -316,7 +317,7 @@ func progress(now *engine.Pull, h hub.Progress) {
 	}
 }
 
-// Pulls lists what is being pulled, and what was not pulled to its end.
+// Pulls lists the pulls under way, and those that ended before they were complete.
 func (s *Store) Pulls() ([]engine.Pull, error) {
 	halves, err := s.dir.Halves()
 	if err != nil {
@@ -341,9 +342,9 @@ func (s *Store) Pulls() ([]engine.Pull, error) {
 	return list, nil
 }
 
-// Stop ends the pull of a model, for all who follow it, and waits until it has ended. What
-// has arrived stays, unless discard is set: then it goes, with what other pulls of the
-// repository have left.
+// Stop ends the pull of a model, for all its followers, and waits until it has ended. What
+// has arrived stays, unless discard is set: then it is deleted, with the files of other incomplete
+// pulls of the repository.
 func (s *Store) Stop(ctx context.Context, model string, discard bool) error {
 	r, err := parse(model)
 	if err != nil {
@@ -372,13 +373,13 @@ func (s *Store) Stop(ctx context.Context, model string, discard bool) error {
 		return nil // nothing had arrived
 	}
 	if err != nil {
-		return Told(r, err)
+		return clientError(r, err)
 	}
 	s.o.Log.InfoContext(ctx, "unfinished pulls thrown away", "repository", r.Repo(), "bytes", n)
 	return nil
 }
 
-// Removable reports whether Remove would remove a model that nobody uses.
+// Removable reports whether Remove would remove a model once no request uses it.
 func (s *Store) Removable(id string) bool {
 	path, err := s.o.Models.Removable(id)
 	if err == nil {
@@ -404,13 +405,13 @@ func (s *Store) Remove(ctx context.Context, id string) (bytes int64, err error) 
 		return err
 	})
 	if err != nil {
-		return 0, notOurs(id, Told(m.Ref, err))
+		return 0, notOurs(id, clientError(m.Ref, err))
 	}
 	s.o.Log.InfoContext(ctx, "model removed", "model", id, "bytes", bytes)
 	return bytes, nil
 }
 
-// notOurs tells clients that no pull has written a model.
+// notOurs is the error that clients get of a model that no pull has written.
 func notOurs(id string, err error) error {
 	if errors.Is(err, hub.ErrNotPulled) {
 		return engine.Errorf(engine.CodeModelNotAllowed, "model", "model %q was not pulled from the hub by quern: remove its files by hand", id)

@@ -107,7 +107,7 @@ func (b *bench) want(err error, code engine.Code) *engine.Error {
 		return &engine.Error{}
 	}
 	if strings.Contains(known.Message, b.m.dir) || known.Message == "" {
-		b.t.Errorf("clients are told %q", known.Message)
+		b.t.Errorf("clients get %q", known.Message)
 	}
 	return known
 }
@@ -135,7 +135,7 @@ func (b *bench) gate(n int) (entered chan string, open func()) {
 	return entered, sync.OnceFunc(func() { close(opened) })
 }
 
-// TestPull: what is pulled is told with what there is to choose, never goes back, and ends
+// TestPull: the progress names the plan and its alternatives, never goes back, and ends
 // with what the model is called. Again, nothing is fetched.
 func TestPull(t *testing.T) {
 	b := newBench(t)
@@ -206,7 +206,7 @@ func TestPullResumes(t *testing.T) {
 	}
 }
 
-// TestPullTogether: who asks for what is being pulled follows that pull, which goes on as
+// TestPullTogether: a request for a model that is being pulled follows that pull, which goes on as
 // long as anybody follows it.
 func TestPullTogether(t *testing.T) {
 	b := newBench(t)
@@ -218,14 +218,14 @@ func TestPullTogether(t *testing.T) {
 	for range 3 {
 		started := make(chan struct{})
 		all.Go(func() {
-			told := sync.OnceFunc(func() { close(started) })
+			once := sync.OnceFunc(func() { close(started) })
 			last := engine.Pull{}
 			for p, err := range b.Pull(t.Context(), "hub:o/n") {
 				if err != nil {
 					t.Error(err)
 				}
 				last = p
-				told()
+				once()
 			}
 			if last.State != engine.PullDone {
 				t.Errorf("%+v", last)
@@ -241,7 +241,7 @@ func TestPullTogether(t *testing.T) {
 	}
 }
 
-// TestPullStopped: whoever stops a pull ends it for all, and may throw away what there is.
+// TestPullStopped: a pull that is stopped ends for all its callers; its files stay or are deleted.
 func TestPullStopped(t *testing.T) {
 	for _, discard := range []bool{false, true} {
 		b := newBench(t)
@@ -366,7 +366,7 @@ func TestClose(t *testing.T) {
 	b.want(err, engine.CodeShuttingDown)
 }
 
-// TestRemove: what was pulled goes; what is in use, being pulled, or nobody pulled stays.
+// TestRemove: pulled files are deleted; files in use, being pulled, or not pulled stay.
 func TestRemove(t *testing.T) {
 	b := newBench(t)
 	for _, q := range []string{"q4_k_m", "q8_0"} {

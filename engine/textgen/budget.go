@@ -10,17 +10,17 @@ import (
 	"quern/engine/token"
 )
 
-// A limit bounds the thinking of a reply: when its tokens are used up, it writes what ends
-// thinking. It is a Mask, since that is what decides on the next token.
+// A limit bounds the thinking of a reply: when its tokens are used up, it forces the tokens that
+// end thinking. It is a Mask, since only a Mask can force tokens.
 type limit struct {
-	ear     hearing     // follows the reply
-	inner   sample.Mask // what the reply is held to otherwise; nil is nothing
+	parser  parser      // follows the reply
+	inner   sample.Mask // the reply's own mask; nil is none
 	after   func() sample.Mask
 	closing []token.ID
 
 	tokens int        // of thinking there may be
 	broken int        // tokens it waited for the end of a character
-	forced []token.ID // what has to come next, one after the other
+	forced []token.ID // the next tokens, in order
 	words  []uint32
 }
 
@@ -29,7 +29,7 @@ const maxBroken = 4
 
 // A limiter makes the limits of replies to one prompt.
 type limiter struct {
-	listen  *listening
+	format  *answerFormat
 	vocab   *token.Vocab
 	tokens  int
 	closing []token.ID
@@ -40,7 +40,7 @@ type limiter struct {
 // mask is the limit of one reply.
 func (b *limiter) mask() sample.Mask {
 	l := &limit{
-		ear: b.listen.hear(b.vocab), after: b.after, closing: b.closing,
+		parser: b.format.newParser(b.vocab), after: b.after, closing: b.closing,
 		tokens: b.tokens, words: make([]uint32, (b.vocab.Size()+31)/32),
 	}
 	if b.inner != nil {
@@ -51,11 +51,11 @@ func (b *limiter) mask() sample.Mask {
 }
 
 // left is how many tokens of thinking there may still be, where the reply is inside it.
-func (l *limit) left() int { return l.tokens - l.ear.thought - len(l.ear.waiting) }
+func (l *limit) left() int { return l.tokens - l.parser.thought - len(l.parser.waiting) }
 
-// look begins to end thinking if there may be no more.
+// look forces the end of thinking if the budget is used up.
 func (l *limit) look() {
-	inside, whole := l.ear.reader.Thinking()
+	inside, whole := l.parser.reader.Thinking()
 	if !inside || l.left() > 0 {
 		return
 	}
@@ -90,9 +90,9 @@ func (l *limit) Allows(id token.ID) bool {
 	return l.inner == nil || l.inner.Allows(id)
 }
 
-// Forced implements sample.Mask: what ends thinking, and else what the reply's own mask
-// forces, unless that uses up what is left of the budget on its way. Inside thinking that
-// begins on the way nothing is forced.
+// Forced implements sample.Mask: the tokens that end thinking, and else those that the reply's own
+// mask forces, unless they use up the rest of the budget. Where they are inside
+// thinking and too many for it, none is forced.
 func (l *limit) Forced(dst, before []token.ID) []token.ID {
 	if len(l.forced) > 0 {
 		return append(dst, l.forced...)
@@ -101,7 +101,7 @@ func (l *limit) Forced(dst, before []token.ID) []token.ID {
 		return dst
 	}
 	ids := l.inner.Forced(dst, before)
-	if inside, _ := l.ear.reader.Thinking(); inside && len(ids)-len(dst) > l.left() {
+	if inside, _ := l.parser.reader.Thinking(); inside && len(ids)-len(dst) > l.left() {
 		return dst
 	}
 	return ids
@@ -118,7 +118,7 @@ func (l *limit) Accept(id token.ID) error {
 			return err
 		}
 	}
-	l.ear.follow(id)
+	l.parser.follow(id)
 	if !forced {
 		l.look()
 		return nil
@@ -139,11 +139,11 @@ func (l *limit) Ended() bool {
 	return len(l.forced) == 0 && l.inner != nil && l.inner.Ended()
 }
 
-// limited returns what makes the masks of replies that think no longer than r allows, and
-// are else held to what mask makes, if that is not nil.
-func (l *listening) limited(ctx context.Context, m *Model, r *engine.GenerateRequest, mask func() sample.Mask) (func() sample.Mask, error) {
+// limited returns a function that makes the masks of replies that think no longer than r allows;
+// mask, if not nil, makes their own masks.
+func (l *answerFormat) limited(ctx context.Context, m *Model, r *engine.GenerateRequest, mask func() sample.Mask) (func() sample.Mask, error) {
 	f := l.symbols.syntax.Format
-	b := &limiter{listen: l, vocab: m.Vocab, inner: mask}
+	b := &limiter{format: l, vocab: m.Vocab, inner: mask}
 	switch {
 	case r.ReasoningBudget != nil:
 		b.tokens = r.ReasoningBudget.Tokens
@@ -163,7 +163,7 @@ func (l *listening) limited(ctx context.Context, m *Model, r *engine.GenerateReq
 		return ok && m.Vocab.Ends(id)
 	})
 	if text == "" {
-		return mask, nil // there is no thinking that could be told from words
+		return mask, nil // the format has no end of thinking
 	}
 	b.closing = m.Vocab.Encode(nil, text, true)
 	switch k := r.ReasoningBudget; {

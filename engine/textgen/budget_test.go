@@ -27,7 +27,7 @@ func limitOf(t *testing.T, format, prompt string, controls []string, r *engine.G
 	if !ok {
 		t.Fatalf("no format %q", format)
 	}
-	l := &listening{symbols: m.symbolsOf(f)}
+	l := &answerFormat{symbols: m.symbolsOf(f)}
 	open, over := f.Thinking(prompt)
 	l.thinking, l.mayThink = open, !over
 	l.options = wire.Options{Prompt: prompt, NoCalls: len(r.Prompt.Tools) == 0}
@@ -119,8 +119,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// Thinking in a second message finds nothing left, and what the reply ends with is told
-// apart as ever.
+// Thinking in a second message has no budget left, and the end of the reply is parsed
+// as without a budget.
 func TestLimitOfMessages(t *testing.T) {
 	r := &engine.GenerateRequest{ReasoningBudget: &engine.ReasoningBudget{Tokens: 3}}
 	v, m := limitOf(t, "harmony", "<|start|>assistant", []string{"<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|return|>", "<|call|>"}, r)
@@ -164,8 +164,8 @@ func plainBytes(text string) string {
 	return text
 }
 
-// Thinking that is switched off is bounded where the prompt cannot keep the reply from it, and
-// nothing is where nobody asks.
+// Thinking that is switched off is bounded where the prompt cannot keep the reply from it;
+// thinking that no request switches off is not.
 func TestLimitOfNone(t *testing.T) {
 	for _, tt := range []struct {
 		format   string
@@ -175,7 +175,7 @@ func TestLimitOfNone(t *testing.T) {
 		m := modelOf(t, 256)
 		m.Vocab = controlVocab(t, "<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|return|>", "<|call|>")
 		f, _ := wire.Find(tt.format)
-		l := &listening{symbols: m.symbolsOf(f), mayThink: tt.mayThink, options: wire.Options{Prompt: "<|start|>assistant"}}
+		l := &answerFormat{symbols: m.symbolsOf(f), mayThink: tt.mayThink, options: wire.Options{Prompt: "<|start|>assistant"}}
 		mask, err := l.limited(t.Context(), m, &engine.GenerateRequest{}, nil)
 		if err != nil || mask != nil != tt.want {
 			t.Fatalf("%s, may think %v: limited %v, %v", tt.format, tt.mayThink, mask != nil, err)

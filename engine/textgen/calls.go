@@ -17,9 +17,9 @@ import (
 	"quern/engine/wire/rules"
 )
 
-// calls returns what the answers to r may be under its tools and its form. demanded says
-// that no other will do.
-func (l *listening) calls(v *token.Vocab, r *engine.GenerateRequest) (k *constrain.Calls, demanded bool, err error) {
+// calls returns the answers that r allows by its tools and its form. demanded: other answers
+// must be impossible, not only unlikely.
+func (l *answerFormat) calls(v *token.Vocab, r *engine.GenerateRequest) (k *constrain.Calls, demanded bool, err error) {
 	choice := r.ToolChoice
 	f := l.symbols.syntax.Format
 	k = &constrain.Calls{Format: f, Options: rules.Options{
@@ -27,7 +27,7 @@ func (l *listening) calls(v *token.Vocab, r *engine.GenerateRequest) (k *constra
 		Thinking: l.thinking, MayThink: l.mayThink, Primed: f.Primed != "" && strings.HasSuffix(l.options.Prompt, f.Primed),
 		Token: func(text string) (int32, bool) {
 			id, ok := l.symbols.ids[text]
-			return id, ok && !v.Ends(id) // what ends a reply stands nowhere in it
+			return id, ok && !v.Ends(id) // tokens that end a reply are not in it
 		},
 		Ends: func(text string) bool {
 			id, ok := l.symbols.ids[text]
@@ -59,10 +59,10 @@ func paramOf(tools []chat.Tool, i int) string {
 	return cmp.Or(tools[i].Param, fmt.Sprintf("tools[%d].function.parameters", i))
 }
 
-// constrain returns what makes the masks that hold answers to the tools and the form of r.
-// Where the choice is the model's, no tool is strict and words are free, nil does: calls are
-// read as they come.
-func (l *listening) constrain(ctx context.Context, m *Model, r *engine.GenerateRequest) (func() sample.Mask, error) {
+// constrain returns a function that makes the masks of answers by the tools and the form of r;
+// nil where these cannot be enforced and r does not demand it: calls are then parsed
+// without a mask.
+func (l *answerFormat) constrain(ctx context.Context, m *Model, r *engine.GenerateRequest) (func() sample.Mask, error) {
 	k, demanded, err := l.calls(m.Vocab, r)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (l *listening) constrain(ctx context.Context, m *Model, r *engine.GenerateR
 const bars = -100
 
 // barred are the tokens that begin a call, where a conversation has calls and the request
-// no tools: the model would go on as before.
+// no tools: the model would call again.
 func (c *conversation) barred(r *engine.GenerateRequest) []token.ID {
 	called := func(m chat.Message) bool { return len(m.ToolCalls) > 0 }
 	if c == nil || len(r.Prompt.Tools) > 0 || !slices.ContainsFunc(r.Prompt.Messages, called) {

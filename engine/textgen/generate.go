@@ -15,8 +15,9 @@ import (
 	"quern/engine/token"
 )
 
-// Generate answers r, whose prompt it takes out of r once that is encoded: a caller that waits for
-// the answer keeps no text in memory. adapter is one of the model's, from 1; 0 is none. The sequence is to be used once.
+// Generate answers r, whose prompt it clears once that is encoded, so that the text is not kept in
+// memory while the caller waits. adapter is one of the model's, from 1; 0 is none. The sequence is
+// to be used once.
 func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter int) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
 		mask, _, err := m.constrain(ctx, r.Constraint)
@@ -29,13 +30,13 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 			yield(engine.Event{}, err)
 			return
 		}
-		listen, err := talk.listen(r)
-		if err == nil && listen != nil && (len(r.Prompt.Tools) > 0 || r.Constraint != nil) {
-			mask, err = listen.constrain(ctx, m, r)
+		answers, err := talk.answerFormat(r)
+		if err == nil && answers != nil && (len(r.Prompt.Tools) > 0 || r.Constraint != nil) {
+			mask, err = answers.constrain(ctx, m, r)
 		}
 		constrained := mask != nil
-		if err == nil && listen != nil {
-			mask, err = listen.limited(ctx, m, r, mask)
+		if err == nil && answers != nil {
+			mask, err = answers.limited(ctx, m, r, mask)
 		}
 		if err != nil {
 			yield(engine.Event{}, err)
@@ -72,13 +73,13 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 			return
 		}
 		admitted := engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: constrained}
-		if listen != nil {
-			admitted.Notes = listen.notes
+		if answers != nil {
+			admitted.Notes = answers.notes
 		}
 		if !yield(admitted, nil) {
 			return
 		}
-		g := newGeneration(m, r, st, listen, yield)
+		g := newGeneration(m, r, st, answers, yield)
 		g.done.PromptTokens, g.predicted = len(prompt), len(predicted) > 0
 		if err := g.run(); err != nil {
 			yield(engine.Event{}, m.failure(ctx, err, field))
@@ -86,7 +87,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 	}
 }
 
-// predicted is what the reply is thought to be, as far as a reply can go.
+// predicted is the prediction of r in tokens, at most as many as a reply may have.
 func (m *Model) predicted(ctx context.Context, r *engine.GenerateRequest) ([]token.ID, error) {
 	text := r.Prediction
 	if r.Prediction = ""; text == "" {
@@ -98,7 +99,7 @@ func (m *Model) predicted(ctx context.Context, r *engine.GenerateRequest) ([]tok
 	return slices.Clip(ids[:min(len(ids), m.room())]), err
 }
 
-// check holds the ids a request names against the vocabulary.
+// check returns an error if the request names ids that are not in the vocabulary.
 func (m *Model) check(r *engine.GenerateRequest) error {
 	if err := m.Check(slices.Collect(maps.Keys(r.Sample.Bias)), "logit_bias"); err != nil {
 		return err
@@ -106,14 +107,14 @@ func (m *Model) check(r *engine.GenerateRequest) error {
 	return m.Check(r.StopIDs, "stop_token_ids")
 }
 
-// CheckConstraint reports whether replies can keep to a constraint, and what of a schema
-// is read as a comment.
+// CheckConstraint returns an error if replies cannot keep to a constraint, and the parts of a
+// schema that are read as comments.
 func (m *Model) CheckConstraint(ctx context.Context, c *engine.Constraint) (notes []string, err error) {
 	_, notes, err = m.constrain(ctx, c)
 	return notes, err
 }
 
-// constrain returns what makes the masks of a constraint, nil if there is none.
+// constrain returns a function that makes the masks of a constraint, nil if there is none.
 func (m *Model) constrain(ctx context.Context, c *engine.Constraint) (mask func() sample.Mask, notes []string, err error) {
 	if c == nil {
 		return nil, nil, nil
@@ -136,8 +137,8 @@ func (m *Model) request(r *engine.GenerateRequest, prompt, predicted []token.ID,
 	}
 }
 
-// failure turns an error of the scheduler into one clients can be told about. field is what
-// the prompt came in.
+// failure turns an error of the scheduler into one that may be shown to clients. field is the
+// request's field of the prompt.
 func (m *Model) failure(ctx context.Context, err error, field string) error {
 	var full *sched.QueueFullError
 	var long *sched.TooLongError
@@ -153,8 +154,8 @@ func (m *Model) failure(ctx context.Context, err error, field string) error {
 	case errors.Is(err, sample.ErrBarred):
 		return engine.Errorf(engine.CodeEngineFailure, "", "no token is left to go on with: logit_bias, ignore_eos, min_tokens and the form asked for bar all together; relax one of them").Because(err)
 	}
-	if told := constrain.Failure(err); told != nil {
-		return told
+	if known := constrain.Failure(err); known != nil {
+		return known
 	}
 	return engine.Stopped(ctx, err)
 }
@@ -171,7 +172,7 @@ type generation struct {
 	predicted bool // the request says what the reply may be
 }
 
-func newGeneration(m *Model, r *engine.GenerateRequest, st *sched.Stream, l *listening, yield func(engine.Event, error) bool) *generation {
+func newGeneration(m *Model, r *engine.GenerateRequest, st *sched.Stream, l *answerFormat, yield func(engine.Event, error) bool) *generation {
 	g := &generation{m: m, r: r, st: st, yield: yield, done: engine.Event{Type: engine.Done}}
 	for range max(1, r.N) {
 		q := newReply(m.Vocab, r.Stop, l)
@@ -181,7 +182,7 @@ func newGeneration(m *Model, r *engine.GenerateRequest, st *sched.Stream, l *lis
 	return g
 }
 
-// run passes events on until the reply is whole, its reader leaves, or it
+// run yields events until the reply is whole, the caller stops reading, or it
 // fails.
 func (g *generation) run() error {
 	for ev, err := range g.st.Events() {
@@ -230,19 +231,18 @@ func (g *generation) token(seq int, t sample.Token) bool {
 	return g.emit(seq)
 }
 
-// late is how many tokens of a sequence wait for a reader that is slow. It gets them
-// as one Delta.
+// late is how many tokens of a sequence wait in its queue before they are joined in one Delta.
 const late = 8
 
-// lags reports whether the text of a sequence goes with that of the next token, which
-// is there already.
+// lags reports whether the text of a sequence is yielded together with that of the next token,
+// which is in the queue already.
 func (g *generation) lags(seq int) bool {
 	waiting, q := g.st.Queued(seq), g.seqs[seq]
 	q.joins = waiting >= late || q.joins && waiting > 0
 	return q.joins
 }
 
-// emit yields what has become ready of a reply, if anything has.
+// emit yields the events of a reply that have become ready, if any.
 func (g *generation) emit(seq int) bool {
 	for _, ev := range g.seqs[seq].events() {
 		ev.Index, ev.OutputTokens, ev.Reasoning = seq, g.done.OutputTokens, g.done.Reasoning

@@ -11,7 +11,7 @@ import (
 	"quern/engine/token"
 )
 
-// A window is what is kept of the two texts where they are cut: so many tokens, three parts
+// A window is the part of the two texts that is kept where they are cut: so many tokens, three parts
 // before the gap and one behind it.
 //
 // llama.cpp, tools/server, /infill, with its n_batch.
@@ -21,7 +21,7 @@ const window = 2048
 // of code has but for long runs of spaces.
 const tailBytes = 32
 
-// What a repository's prompt calls what has no name.
+// Names in a repository's prompt of what has none in the request.
 const (
 	project  = "myproject\n"
 	thisFile = "filename\n"
@@ -29,9 +29,9 @@ const (
 	divider  = "\n\n--- snippet ---\n\n" // of files, where there is no token for that
 )
 
-// Infill puts the prompt together that has the model fill in what is missing between two
-// texts: BOS, prefix token, prefix, suffix token, suffix, middle token; of a repository its
-// files come before that. No text becomes a control token.
+// Infill makes the prompt that has the model fill in the text between two others: BOS, prefix
+// token, prefix, suffix token, suffix, middle token; of a repository its files come before that. No
+// text becomes a control token.
 //
 // Bavarian et al., "Efficient Training of Language Models to Fill in the Middle", 2022, §3;
 // Hui et al., "Qwen2.5-Coder Technical Report", 2024, §3.2.
@@ -59,13 +59,13 @@ func (m *Model) Infill(ctx context.Context, r engine.InfillRequest) (engine.Toke
 	}, nil
 }
 
-// An infill puts one prompt together.
+// An infill makes one prompt.
 type infill struct {
 	*Model
 	pre, suf, mid token.ID
 }
 
-// whole is the prompt of all there is, which must fit.
+// whole is the prompt of the whole texts, which must fit.
 func (f *infill) whole(ctx context.Context, r *engine.InfillRequest) ([]token.ID, error) {
 	ids := append(f.bos(), f.pre)
 	for i, text := range []string{r.Prefix + r.Prompt, r.Suffix} {
@@ -81,7 +81,7 @@ func (f *infill) whole(ctx context.Context, r *engine.InfillRequest) ([]token.ID
 	return ids, nil
 }
 
-// nearest is the prompt of what is nearest to the gap.
+// nearest is the prompt of the text nearest to the gap.
 func (f *infill) nearest(ctx context.Context, r *engine.InfillRequest) ([]token.ID, error) {
 	own := append(f.bos(), f.pre, f.suf, f.mid)
 	reply := r.Reply

@@ -37,7 +37,7 @@ func (m *Model) prompt(ctx context.Context, p *engine.Prompt) (ids []token.ID, d
 // room is how many tokens a prompt may be: one must be left for the reply.
 func (m *Model) room() int { return m.Context - 1 }
 
-// bos is what the tokenizer puts before a prompt.
+// bos is the tokens that the tokenizer puts before a prompt.
 func (m *Model) bos() []token.ID {
 	if m.Vocab.AddBOS() {
 		return []token.ID{m.Vocab.Special(token.BOS)}
@@ -45,7 +45,7 @@ func (m *Model) bos() []token.ID {
 	return nil
 }
 
-// A conversation is a Prompt's messages with what renders them.
+// A conversation is a Prompt's messages with their template.
 type conversation struct {
 	m        *Model
 	field    string // of the request, that the messages came in

@@ -24,10 +24,10 @@ type reply struct {
 	cumulative float64
 	ended      bool // flush was called
 	stopped    bool
-	formed     bool   // it is held to a form, to which half a character does not belong
+	formed     bool   // it has a Constraint, which allows no half character
 	stop       string // the stop string that was met
 
-	hearing
+	parser
 }
 
 // A placed entry is a log-probability with the place of its token's text.
@@ -36,8 +36,8 @@ type placed struct {
 	start int // bytes of text before the token's
 }
 
-func newReply(v *token.Vocab, stops []string, l *listening) *reply {
-	return &reply{decoder: v.NewDecoder(token.DecodeOptions{Continued: true}), stops: stops, hearing: l.hear(v)}
+func newReply(v *token.Vocab, stops []string, l *answerFormat) *reply {
+	return &reply{decoder: v.NewDecoder(token.DecodeOptions{Continued: true}), stops: stops, parser: l.newParser(v)}
 }
 
 // push adds a token. entry is nil when no log-probabilities were asked for.
@@ -50,9 +50,9 @@ func (q *reply) push(id token.ID, logprob float32, entry *engine.Logprob) {
 	if q.reader != nil {
 		if entry != nil {
 			e := &q.entries[len(q.entries)-1]
-			e.start, e.Aside = untold, true
+			e.start, e.Aside = unplaced, true
 		}
-		q.hear(q.follow(id))
+		q.handle(q.follow(id))
 		return
 	}
 	before := len(q.buf)
@@ -62,15 +62,15 @@ func (q *reply) push(id token.ID, logprob float32, entry *engine.Logprob) {
 	}
 }
 
-// flush ends the reply, with the token that ended it or token.None: what was held back
-// comes out, unless a stop string cut it off.
+// flush ends the reply, with the token that ended it or token.None: text that was held back
+// is ready then, unless a stop string cut it off.
 func (q *reply) flush(stop token.ID) {
 	q.ended = true
 	if q.stopped {
 		return
 	}
 	if q.reader != nil {
-		q.hear(q.end(stop))
+		q.handle(q.end(stop))
 		if !q.stopped {
 			q.ready = len(q.buf)
 		}
@@ -117,7 +117,7 @@ func overlap(text, s string) int {
 	return 0
 }
 
-// take returns what may be shown and was not taken yet. An entry comes with
+// take returns the text that is ready and was not taken yet. An entry comes with
 // the first of its token's text; those of a stop string never do.
 func (q *reply) take() (string, []engine.Logprob) {
 	text := string(q.buf[:q.ready])

@@ -94,8 +94,7 @@ func rest(list []chat.Message, cut int) []chat.Message {
 	return append(kept, list[cut:]...)
 }
 
-// messageWeight is what a message weighs beside its text: what templates print
-// around it.
+// messageWeight is the estimated bytes that templates print around a message.
 const messageWeight = 32
 
 // weightOf estimates the bytes of a message in a prompt.

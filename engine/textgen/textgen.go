@@ -1,5 +1,5 @@
 // Package textgen makes text with a loaded language model: it renders and shortens
-// prompts, hands them to the scheduler and turns tokens into text.
+// prompts, submits them to the scheduler and turns tokens into text.
 package textgen
 
 import (

@@ -41,7 +41,7 @@ func (m *Model) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.
 // may stand for more than a hundred bytes.
 const maxSpelled = 64 << 20
 
-// spelled is about how many bytes of text are handed on at once.
+// spelled is about how many bytes of text are yielded at once.
 const spelled = 16 << 10
 
 // Detokenize returns the text of tokens, control tokens spelled out, as engine.Lease

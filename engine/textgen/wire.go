@@ -17,7 +17,7 @@ import (
 // noFormat is the name of the wire format with which answers are plain text.
 const noFormat = "none"
 
-// Templates say how a model is asked, and how its answers are read.
+// Templates say how prompts of a model are written, and how its answers are parsed.
 type Templates struct {
 	Configured string // chat template instead of that of the model's file
 	Own        string // that of the file
@@ -29,7 +29,7 @@ type Templates struct {
 type dialect struct {
 	found   wire.Found
 	thinks  bool // answers may hold thinking
-	plain   bool // they are taken as they come
+	plain   bool // they are not parsed
 	symbols func(*wire.Format) *symbols
 }
 
@@ -41,7 +41,7 @@ type symbols struct {
 	forms     *constrain.Compiler // to which they are no text
 }
 
-// dialectOf finds out how a template has its model answer. source is the template's text.
+// dialectOf is the dialect of a template. source is the template's text.
 func (m *Model) dialectOf(t *chat.Template, source string) *dialect {
 	if m.templates.Format == noFormat {
 		return &dialect{plain: true}
@@ -68,7 +68,7 @@ func (m *Model) dialectOf(t *chat.Template, source string) *dialect {
 	return d
 }
 
-// Thinks reports whether answers of chats may hold thinking, as far as their template tells.
+// Thinks reports whether answers of chats may have thinking, by their template.
 func (m *Model) Thinks() bool { return m.dialect != nil && m.dialect().thinks }
 
 // symbolsOf prepares a format.
@@ -104,21 +104,21 @@ func newSymbols(v *token.Vocab, f *wire.Format) *symbols {
 	return s
 }
 
-// A listening reads the answers to one prompt.
-type listening struct {
+// An answerFormat says how the answers to one prompt are parsed.
+type answerFormat struct {
 	symbols *symbols
 	options wire.Options
 	one     bool // the first call is the last
 	silent  bool // a grammar allows no words beside calls
 
-	notes    []string // what of the tools' schemas calls are not held to
+	notes    []string // parts of the tools' schemas that are not enforced
 	thinking bool     // the prompt opened it
 	mayThink bool     // answers may open it
 }
 
-// listen prepares for the answers to a conversation, nil where they are plain text: also
+// answerFormat is that of the answers to a conversation, nil where they are plain text: also
 // under a form without thinking and tools, which is all of the answer.
-func (c *conversation) listen(r *engine.GenerateRequest) (*listening, error) {
+func (c *conversation) answerFormat(r *engine.GenerateRequest) (*answerFormat, error) {
 	if c == nil {
 		return nil, nil
 	}
@@ -137,7 +137,7 @@ func (c *conversation) listen(r *engine.GenerateRequest) (*listening, error) {
 	if format == nil {
 		format = d.found.Format
 	}
-	l := &listening{symbols: d.symbols(format), one: r.ToolChoice.One}
+	l := &answerFormat{symbols: d.symbols(format), one: r.ToolChoice.One}
 	open, over := format.Thinking(c.tail)
 	l.thinking, l.mayThink = open, d.thinks && !over && !thinkingOff(c.req.Kwargs)
 	l.options = wire.Options{Prompt: c.tail, NoCalls: !tools, ShortIDs: c.template.ShortCallIDs()}
@@ -154,7 +154,7 @@ func (c *conversation) listen(r *engine.GenerateRequest) (*listening, error) {
 	return l, err
 }
 
-// A function is what a chat.Tool says of one.
+// A function is a chat.Tool's function.
 type function struct {
 	Name       string          `json:"name"`
 	Parameters json.RawMessage `json:"parameters"`
@@ -175,7 +175,7 @@ func functionsOf(list []chat.Tool) ([]function, error) {
 	return out, nil
 }
 
-// checkTools refuses what is asked of tools and cannot be had.
+// checkTools refuses tools, or a choice among them, that the template does not support.
 func (c *conversation) checkTools(choice engine.ToolChoice) error {
 	if len(c.req.Tools) == 0 {
 		return nil
@@ -204,8 +204,8 @@ func (c *conversation) dialect() *dialect {
 	return c.own()
 }
 
-// ending is what is written behind the prompt so that there is no thinking, where that is
-// not wanted and the template knows no switch for it: a block of thinking that is empty.
+// ending is an empty block of thinking, added to the prompt where the request switches thinking
+// off and the template has no switch for it.
 func (c *conversation) ending(prompt *chat.Prompt) string {
 	if !thinkingOff(c.req.Kwargs) || c.req.End != chat.EndAnswer {
 		return ""

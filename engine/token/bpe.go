@@ -218,7 +218,7 @@ func (m *bpe) whole(word string) (ID, bool) {
 	return id, ok
 }
 
-// merge appends what the bytes, or characters, of a word become.
+// merge appends the tokens of a word's bytes, or characters.
 func (m *bpe) merge(sc *scratch, dst []ID, word string) []ID {
 	g := &sc.merger
 	g.pairs = m.pairs
@@ -241,7 +241,7 @@ func (m *bpe) merge(sc *scratch, dst []ID, word string) []ID {
 	return dst
 }
 
-// byteByByte and charByChar add what merging starts from.
+// byteByByte and charByChar add the pieces that merging starts from.
 func (m *bpe) byteByByte(g *merger, word string) {
 	g.bytes = word
 	for i := range len(word) {

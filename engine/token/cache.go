@@ -72,7 +72,7 @@ func (k *cacheKey) slot() int {
 	return int((hi ^ lo) % cacheSlots)
 }
 
-// get appends the tokens of a word to dst, if it knows them.
+// get appends the tokens of a word to dst, if they are cached.
 func (c *wordCache) get(dst []ID, k *cacheKey) (_ []ID, ok bool) {
 	s := &c.slots[k.slot()]
 	head := s.head.Load()

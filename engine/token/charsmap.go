@@ -23,7 +23,7 @@ type charsmap struct {
 // malformed trie may lead in circles.
 const maxEntry = 128
 
-// maxReplacement bounds what one entry becomes; SentencePiece's own are 33 bytes
+// maxReplacement bounds the replacement of one entry; SentencePiece's own are 33 bytes
 // at most. Without it a few bytes of text could be made megabytes.
 const maxReplacement = 1 << 10
 

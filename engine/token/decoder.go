@@ -12,7 +12,7 @@ type DecodeOptions struct {
 	Continued bool
 }
 
-// A Decoder turns one stream of ids into text. What it returns is always
+// A Decoder turns one stream of ids into text. Its results are always
 // valid UTF-8: the bytes of a character that more tokens may complete are held
 // back, and bytes that can no longer become a character are U+FFFD each. It
 // must not be used by two goroutines at once.
@@ -49,7 +49,7 @@ func (d *Decoder) Append(dst []byte, ids ...ID) []byte {
 	return dst
 }
 
-// text appends what is complete of the held bytes and b, and holds the rest.
+// text appends the complete characters of the held bytes and b, and holds the rest.
 func (d *Decoder) text(dst, b []byte) []byte {
 	for d.n > 0 && len(b) > 0 {
 		d.held[d.n] = b[0]

@@ -93,10 +93,10 @@ func ToGGUF(m *weights.Meta, embeddings int) (*weights.Meta, error) {
 	return out, sameTokens(v, out)
 }
 
-// unusedScore is what the converters of llama.cpp give tokens no text becomes.
+// unusedScore is the score that llama.cpp's converters give to unused tokens.
 const unusedScore = -1000
 
-// exported is what tokenizer.json says beside what a Spec keeps.
+// exported is the data of tokenizer.json that a Spec does not keep.
 type exported struct {
 	Normalizer   *hfPart `json:"normalizer"`
 	PreTokenizer *hfPart `json:"pre_tokenizer"`

@@ -252,7 +252,7 @@ func (r *ggufReader) flags(s *Spec) {
 	bos := r.flag("add_bos_token", &s.AddBOS)
 	eos := r.flag("add_eos_token", &s.AddEOS)
 	sep := r.flag("add_sep_token", &s.AddSEP)
-	// Only a file's own wish for a token it lacks is a contradiction.
+	// Only a file that asks for a token it lacks itself is contradictory.
 	for _, x := range []struct {
 		given bool
 		add   *bool

@@ -153,7 +153,7 @@ func (t *hfToken) UnmarshalJSON(b []byte) error {
 	return nil // null and what else stands there is no token
 }
 
-// hfSettings is what quern takes from tokenizer_config.json, and from
+// hfSettings is the part that quern uses of tokenizer_config.json, and of
 // special_tokens_map.json where the former leaves it out.
 type hfSettings struct {
 	Class  string  `json:"tokenizer_class"`
@@ -324,7 +324,7 @@ func hfIDs(text json.RawMessage, n int) (ids []ID) {
 	return ids
 }
 
-// hfEnds finds out what stands before and after a text.
+// hfEnds finds the tokens before and after a text.
 func (s *Spec) hfEnds(f *hfFile, set *hfSettings) error {
 	parts, err := f.PostProcessor.flatten(0)
 	if err != nil {

@@ -19,7 +19,7 @@ type merger struct {
 	start []int32 // of pieces, in the word
 	next  []int32 // the piece to the right; the number of pieces at the end
 	prev  []int32 // the piece to the left, or -1
-	into  []ID    // what a piece and the next one make
+	into  []ID    // the token of a piece and the next one
 
 	// tree[0] holds the ranks of pieces with their next ones, tree[k+1] the
 	// least of 16 neighbours in tree[k]; the last has one group. Unused places
@@ -38,7 +38,7 @@ type merger struct {
 		pair uint64 // plus one
 		joining
 	}
-	bytes string // the word, if its bytes are the pieces and pairs knows those
+	bytes string // the word, if its bytes are the pieces and are in pairs
 	steps int    // groups of 16 read, which tests bound
 	watch *watch // of the encoding; may be nil
 }
@@ -52,14 +52,14 @@ const (
 	recentBits = 13
 )
 
-// A joining is what two neighbours become, and how soon; never if they stay
+// A joining is the token of two neighbours, and its rank; never if they stay
 // apart.
 type joining struct {
 	rank uint32
 	into ID
 }
 
-// A pairer knows which neighbours join by their text.
+// A pairer finds which neighbours join by their text.
 type pairer interface {
 	pair(text []byte) (rank uint32, into ID)
 }

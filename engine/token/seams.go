@@ -7,7 +7,7 @@ import (
 	"quern/engine/token/internal/pretoken"
 )
 
-// seams know between which characters no token lies, so that merging cannot
+// seams find characters between which no token lies, so that merging cannot
 // join over them: a word is encoded piece by piece, and short pieces occur
 // again and can be remembered. Chinese text becomes words of a few characters
 // this way.

@@ -15,7 +15,7 @@ const (
 	maxTokenLen = 1 << 14
 )
 
-// A Spec is what a model file says about its tokenizer, free of container
+// A Spec is the tokenizer of a model file, free of container
 // conventions: absent flags are already resolved. New trusts nothing in it.
 type Spec struct {
 	Model string // family: "llama", "gpt2", "gemma4", "bert", "t5" or "rwkv"
@@ -82,7 +82,7 @@ func (s *Spec) Cut(n int) error {
 	return nil
 }
 
-// check compares every count, id and length with what it refers to.
+// check compares every count, id and length with the data it refers to.
 func (s *Spec) check() error {
 	n := len(s.Tokens)
 	if n == 0 {
@@ -138,7 +138,7 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// strips returns what special tokens do to the text around them.
+// strips returns the rules of special tokens about white space and words around them.
 func (s *Spec) strips() map[ID]strip {
 	m := make(map[ID]strip)
 	for _, id := range s.LStrip {

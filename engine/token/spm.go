@@ -10,7 +10,7 @@ import (
 // neighbours that make the token of the highest score join first. Characters
 // that stay without a token are spelled in byte tokens.
 type spm struct {
-	ids    *textTable // what text may become
+	ids    *textTable // the tokens of texts
 	ascii  [utf8.RuneSelf]ID
 	rank   []uint32 // by id: place of its score, best first
 	longer int      // bytes of the longest token
@@ -152,7 +152,7 @@ func (m *spm) word(sc *scratch, dst []ID, word []byte) []ID {
 	return dst
 }
 
-// blankMark is what SentencePiece writes for a space.
+// blankMark is SentencePiece's mark for a space.
 const blankMark = "\u2581"
 
 // unmark appends text with SentencePiece's spaces turned back.

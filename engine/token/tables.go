@@ -16,7 +16,7 @@ type pairTable struct {
 	rankMax uint64
 	// factor is random, so that no file can be made whose pairs collide.
 	factor uint64
-	joined []ID // by rank: what the pair becomes
+	joined []ID // by rank: the token of the joined pair
 
 	// ofBytes are the pairs of single bytes, where words of bytes start.
 	ofBytes *[256][256]joining
@@ -68,7 +68,7 @@ func (t *pairTable) add(l, r ID, rank int, into ID, again bool) {
 // key packs a pair of tokens, neither None.
 func (t *pairTable) key(l, r ID) uint64 { return uint64(l)<<t.idBits | uint64(r) }
 
-// find returns what a pair becomes.
+// find returns the token of a joined pair.
 func (t *pairTable) find(pair uint64) (rank uint32, into ID) {
 	e := *t.slot(pair)
 	if e == freePair {
@@ -93,7 +93,7 @@ func (t *pairTable) startFrom(ids *[256]ID) {
 	}
 }
 
-// A textTable finds tokens by what they stand for. It is a hash table with
+// A textTable finds tokens by their texts. It is a hash table with
 // open addressing, filled once; an entry is half of a hash and a token, so
 // that most texts that are no token are turned down by one look.
 type textTable struct {

@@ -1,7 +1,7 @@
 // Package token turns text into token ids and back.
 //
 // A Spec says everything a model file records about its tokenizer, whatever
-// the container. New checks it and builds a Vocab, which knows every token and
+// the container. New checks it and builds a Vocab, which has every token and
 // encodes text by one of three families: merging (byte-level BPE and
 // SentencePiece BPE), unigram, and WordPiece. A Decoder turns a stream of ids
 // back into text without ever cutting a character in half.
@@ -25,7 +25,7 @@ var (
 	ErrUnsupported = pretoken.ErrUnsupported
 )
 
-// A Kind says what a token is for. The numbers are GGUF's.
+// A Kind is the kind of a token. The numbers are GGUF's.
 type Kind uint8
 
 // The kinds. A token of the zero Kind is treated as Normal.

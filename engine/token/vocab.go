@@ -16,7 +16,7 @@ type Vocab struct {
 	texts []string
 	kinds []Kind
 	ids   map[string]ID
-	bytes []byte // what tokens stand for, one after another
+	bytes []byte // the texts of tokens, one after another
 	ends  []uint32
 
 	special [roles]ID
@@ -184,7 +184,7 @@ func (v *Vocab) Text(id ID) string {
 	return v.texts[id]
 }
 
-// Kind returns what a token is for, Unused for ids that are not in the
+// Kind returns the kind of a token, Unused for ids that are not in the
 // vocabulary.
 func (v *Vocab) Kind(id ID) Kind {
 	if id < 0 || int(id) >= len(v.kinds) {
@@ -304,7 +304,7 @@ func (v *Vocab) EncodeSequence(text string, special bool) []ID {
 	return v.end(v.Encode(v.begin(), text, special))
 }
 
-// begin is what the model wants before a sequence.
+// begin is the tokens that the model needs before a sequence.
 func (v *Vocab) begin() []ID {
 	if v.AddBOS() {
 		return []ID{v.special[BOS]}
@@ -312,7 +312,7 @@ func (v *Vocab) begin() []ID {
 	return nil
 }
 
-// end appends what the model wants after one.
+// end appends the tokens that the model needs after one.
 func (v *Vocab) end(dst []ID) []ID {
 	switch {
 	case v.pairs && v.AddSEP():

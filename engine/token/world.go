@@ -14,7 +14,7 @@ import (
 //
 // Only normal tokens are looked for. llama.cpp has the control token and those that fill
 // the vocabulary up in its trie as well, so that a text with "<s>" in it would end itself;
-// RWKV's own tokenizer knows neither.
+// RWKV's own tokenizer has neither.
 type world struct {
 	trie *trie
 	unk  ID

@@ -9,7 +9,7 @@ import (
 	"quern/engine/trace"
 )
 
-// printed is a span that prints what it hears.
+// printed is a span that prints its calls.
 type printed struct{ name string }
 
 func (p printed) Child(name string, _ time.Time, facts ...slog.Attr) trace.Span {
@@ -28,7 +28,7 @@ func work(ctx context.Context) {
 }
 
 func Example() {
-	work(context.Background()) // nobody hears of it
+	work(context.Background()) // no collector: prints nothing
 	work(trace.With(context.Background(), printed{"chat"}))
 	// Output:
 	// chat/prefill [tokens=12]

@@ -1,5 +1,5 @@
-// Package trace tells how long the parts of a request took. What collects that is not known
-// here: a context carries the span that is under way, or none, and then nothing is told.
+// Package trace records how long the parts of a request took. It does not depend on the
+// collector: a context carries the span that is under way, or none, and then nothing is recorded.
 package trace
 
 import (
@@ -16,7 +16,7 @@ type Span interface {
 	Set(facts ...slog.Attr)
 	// Rename gives the span another name.
 	Rename(name string)
-	// Fail says why it went wrong.
+	// Fail records a failure by its code.
 	Fail(code string)
 	// End ends the span, once.
 	End(at time.Time)
@@ -29,7 +29,7 @@ type key struct{}
 // With returns a context whose work is part of a span.
 func With(ctx context.Context, s Span) context.Context { return context.WithValue(ctx, key{}, s) }
 
-// From returns the span of a context, or one that tells nothing.
+// From returns the span of a context, or one that records nothing.
 func From(ctx context.Context) Span {
 	if s, ok := ctx.Value(key{}).(Span); ok {
 		return s
@@ -37,13 +37,13 @@ func From(ctx context.Context) Span {
 	return none{}
 }
 
-// On reports whether anybody hears of what is done under ctx.
+// On reports whether spans of work under ctx are collected.
 func On(ctx context.Context) bool {
 	_, off := From(ctx).(none)
 	return !off
 }
 
-// none is a span nobody collects.
+// none is the span of work that is not traced.
 type none struct{}
 
 func (none) Child(string, time.Time, ...slog.Attr) Span { return none{} }

@@ -9,8 +9,8 @@ import (
 	"quern/engine/asr/diarize"
 )
 
-// CheckSpeakers reads what the files of networks that tell who speaks say of themselves, and
-// refuses what does not fit. Those not given are not looked at.
+// CheckSpeakers reads the metadata of the networks of diarization, and
+// refuses those that do not fit. Those not given are not read.
 func CheckSpeakers(d engine.Diarizer) error { return diarize.Check(diarize.Files(d)) }
 
 // OpenSpeakers loads them.
@@ -18,16 +18,16 @@ func OpenSpeakers(ctx context.Context, d engine.Diarizer, compile diarize.Compil
 	return diarize.Open(ctx, diarize.Files(d), compile)
 }
 
-// CannotTell says that a model has not the networks that tell who speaks.
+// CannotTell is the error that a model has no networks of diarization.
 func CannotTell(model string) error {
 	return engine.Errorf(engine.CodeUnsupportedParam, "diarize", "model %q cannot tell who speaks: set diarize (segmentation and embedding) for it, or leave speakers out", model)
 }
 
-// tapped is a source that a listener for speakers hears too. What it computes takes place
-// while the recogniser reads, so neither gets ahead of the other and nothing is kept twice.
+// tapped is a source that passes what the recogniser reads to diarization too. That computes
+// within the recogniser's Read, so neither gets ahead of the other and nothing is kept twice.
 type tapped struct {
 	audio.Source
-	hear func(x []float32) error
+	each func(x []float32) error
 	end  bool
 }
 
@@ -36,7 +36,7 @@ func (h *tapped) Read(dst []float32) (int, error) {
 	n, err := h.Source.Read(dst)
 	if n > 0 && n <= len(dst) {
 		audio.Clean(dst[:n])
-		if failed := h.hear(dst[:n]); failed != nil {
+		if failed := h.each(dst[:n]); failed != nil {
 			return n, failed
 		}
 	}
@@ -44,7 +44,7 @@ func (h *tapped) Read(dst []float32) (int, error) {
 	return n, err
 }
 
-// rest hears what the recogniser has left unread.
+// rest reads the sound that the recogniser has left unread.
 func (h *tapped) rest(ctx context.Context) error {
 	read := audio.NewReader(h)
 	for x := make([]float32, audio.Block); !h.end; {

@@ -1,4 +1,4 @@
-// Package transcribe writes down speech with a recogniser that is loaded.
+// Package transcribe transcribes speech with a recogniser that is loaded.
 package transcribe
 
 import (
@@ -18,7 +18,7 @@ import (
 	"quern/engine/budget"
 )
 
-// A Recogniser writes down speech: package asr's or another. Errors of options wrap
+// A Recogniser transcribes speech: package asr's or another. Errors of options wrap
 // asr.ErrOptions; those that name the option are *asr.OptionError.
 type Recogniser interface {
 	Transcribe(ctx context.Context, src audio.Source, o asr.Options) iter.Seq2[asr.Segment, error]
@@ -39,10 +39,10 @@ type Model struct {
 	tokens atomic.Int64
 }
 
-// Aids are what a recogniser has beside itself.
+// Aids are the networks beside a recogniser.
 type Aids struct {
 	Detector vad.Detector   // nil is asr's own
-	Speakers *diarize.Model // nil cannot tell who speaks
+	Speakers *diarize.Model // nil: no diarization
 }
 
 // Close releases them.
@@ -64,28 +64,28 @@ func New(id string, m Recogniser, a Aids, size int64, admits int, took time.Dura
 // Bytes is the memory the model occupies.
 func (m *Model) Bytes() int64 { return m.size + m.model.CacheBytes() }
 
-// Close releases the recogniser and what it has beside itself.
+// Close releases the recogniser and its Aids.
 func (m *Model) Close() {
 	m.model.Close()
 	m.aids.Close()
 }
 
-// Stats is a snapshot of what operators watch.
+// Stats is a snapshot of the counters.
 func (m *Model) Stats() engine.ModelStats {
 	return engine.ModelStats{Model: m.id, Running: m.queue.Len(), GeneratedTokens: m.tokens.Load(),
 		LoadSeconds: m.took.Seconds(), WeightBytes: m.size, CacheBytes: m.model.CacheBytes()}
 }
 
-// Languages returns the codes of the languages that recognisers know.
+// Languages returns the codes of the languages that recognisers have.
 func Languages() []string { return heard.Languages() }
 
-// A Conformer is what the files of a Parakeet or Canary tell.
+// A Conformer is the description of a Parakeet or Canary in its files.
 type Conformer = conformer.Info
 
 // IsConformer reports whether path is a Parakeet or Canary, or one of its files.
 func IsConformer(path string) bool { return conformer.IsModel(path) }
 
-// Describe reads what the files of a Parakeet or Canary tell.
+// Describe reads the description of a Parakeet or Canary from its files.
 func Describe(path string) (*Conformer, error) { return conformer.Describe(path) }
 
 // OpenDetector reads a detector of speech, Silero's. Of path "" it is nil, which
@@ -101,7 +101,7 @@ func OpenDetector(path string) (vad.Detector, error) {
 	return d, nil
 }
 
-// Transcribe writes down what is said in the source, segment by segment.
+// Transcribe transcribes the speech of the source, segment by segment.
 func (m *Model) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
 	return func(yield func(engine.Segment, error) bool) {
 		if err := m.queue.Enter(m.id, 5*time.Second); err != nil {
@@ -125,7 +125,7 @@ func (m *Model) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter
 				return
 			}
 			listener = m.aids.Speakers.Listen(r.Diarize.SpeakerOptions)
-			who = &tapped{Source: r.Source, hear: func(x []float32) error { return listener.Hear(ctx, x) }}
+			who = &tapped{Source: r.Source, each: func(x []float32) error { return listener.Hear(ctx, x) }}
 			r.Source = who
 			o.Words, o.Pauses = o.Words || m.model.TimesWords(), !m.model.TimesWords()
 		}

@@ -46,7 +46,7 @@ func Write(path string, write func(f *os.File) error) error {
 		err = os.Rename(part, target)
 	}
 	if err != nil {
-		_ = os.Remove(part) // the first error is the one to know
+		_ = os.Remove(part) // the first error is returned
 		return named(path, err)
 	}
 	return nil

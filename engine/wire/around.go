@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// commit says that the call is one: what follows is never content.
+// commit makes the call certain: text after it is never content.
 func (r *Reader) commit() {
 	r.call.begun, r.keep = true, false
 	r.raw = r.raw[:0]
@@ -74,7 +74,7 @@ func (r *Reader) closing() bool {
 	return true
 }
 
-// afterCall goes on behind a call.
+// afterCall enters the region after a call.
 func (r *Reader) afterCall() {
 	switch {
 	case r.section:
@@ -88,8 +88,8 @@ func (r *Reader) afterCall() {
 	r.said, r.thought = r.Format.Bare != BareAtStart, true
 }
 
-// wrong is for bytes that do not fit the call. They are content if nothing of
-// it was told yet, else it is skipped.
+// wrong is for bytes that do not fit the call. They are content if the call has
+// no events yet, else it is skipped.
 func (r *Reader) wrong() {
 	c := &r.call
 	if r.keep && !c.begun {
@@ -101,7 +101,7 @@ func (r *Reader) wrong() {
 	r.region = inSkip
 }
 
-// giveUp makes content of what looked like a call. A marker that is a special
+// giveUp makes content of text that looked like a call. A marker that is a special
 // token is no content.
 func (r *Reader) giveUp() {
 	r.keep = false
@@ -116,7 +116,7 @@ func (r *Reader) giveUp() {
 	r.call.closed = true
 }
 
-// gapStep reads what stands between the calls of a section.
+// gapStep reads the text between the calls of a section.
 func (r *Reader) gapStep() bool {
 	if n := blanks(r.in); n > 0 {
 		r.eat(n)
@@ -172,7 +172,7 @@ func (r *Reader) cutMarker() bool {
 	return slices.ContainsFunc(r.Syntax.close, is) || r.starts.cut(r.in)
 }
 
-// skipStep drops what is left of a call that went wrong, up to the end of the
+// skipStep drops the rest of a malformed call, up to the end of the
 // section, the marker a call ends with, or the next call.
 func (r *Reader) skipStep() bool {
 	at, m, is := r.skipTo.find(r.in, r.last)

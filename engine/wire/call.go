@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// A call is what a reader knows of the call it is in.
+// A call is a reader's state of the call it is in.
 type call struct {
 	index  int // of the pattern
 	pieces []piece
 	pc     int
-	begun  bool // it is no text any more, even if it goes wrong
+	begun  bool // it is no text any more, even if it is malformed
 	closed bool // it is whole; only closing markers are missing
 	nested bool // it began where the end of another was missing
 
 	name, id string
 	ready    bool // the name is known, and that the arguments are an object
 	started  bool // CallStart was sent
-	over     bool // it is one too many, and not told
+	over     bool // it is one too many, and has no events
 	hold     bool // until the id or all of it is known
 	args     []byte
 	number   int    // index among the reply's calls
@@ -132,7 +132,7 @@ func (r *Reader) literal(p *piece) bool {
 	return true
 }
 
-// capture reads a name, an id or what is not used.
+// capture reads a name, an id or unused text.
 func (r *Reader) capture(p *piece) bool {
 	c := &r.call
 	at, _, is := p.stops.find(r.in, r.last)
@@ -145,7 +145,7 @@ func (r *Reader) capture(p *piece) bool {
 		if r.last {
 			return false
 		}
-		// What cannot be a name is known before it ends.
+		// A text that cannot be a name is detected before it ends.
 		if p.Kind == Name && !isName(text) && len(text) > 0 && r.Format.Channel == nil {
 			r.wrong()
 			return true

@@ -15,7 +15,7 @@ func (r *Reader) start(prompt string) {
 			r.in = append(r.in, r.vocab.encode(prompt[i+len(f.Channel.Start):])...)
 			for len(r.in) > 0 && r.step() {
 			}
-			// What the prompt says is no part of the reply.
+			// Text of the prompt is no part of the reply.
 			r.events, r.text, r.blank = r.events[:0], r.text[:0], r.blank[:0]
 		}
 		return
@@ -35,7 +35,7 @@ func (r *Reader) start(prompt string) {
 	}
 }
 
-// open reports whether a prompt leaves thinking open, and what follows the last
+// open reports whether a prompt leaves thinking open, and returns the text after the last
 // marker of thinking; all of the prompt where there is none.
 func (f *Format) open(prompt string) (bool, string) {
 	at, open, rest := -1, false, prompt
@@ -66,10 +66,10 @@ func (f *Format) Thinking(prompt string) (open, over bool) {
 	return open, !open && r.thought
 }
 
-// EndThinking is what a reply writes to end thinking; "" where there is none to be told from
-// words. In a format of messages that is the end of one, and the beginning of the next: up to
-// its header if header says so, else with the header of an answer. ends reports whether a
-// text ends the reply.
+// EndThinking is what a reply writes to end thinking; "" where the format does not distinguish
+// thinking from content. In a format of messages that is the end of one, and the beginning of the
+// next: up to its header if header says so, else with the header of an answer. ends reports whether
+// a text ends the reply.
 func (f *Format) EndThinking(header bool, ends func(text string) bool) string {
 	c := f.Channel
 	if c == nil {
@@ -125,7 +125,7 @@ func (r *Reader) maybeHeader(text []byte) bool {
 	return false
 }
 
-// route goes where a header points.
+// route enters the region that a header names.
 func (r *Reader) route(header string) {
 	c := r.Format.Channel
 	word := func(after string) string {
@@ -183,7 +183,7 @@ func (r *Reader) argsMessage(to string) {
 	r.region = inCall
 }
 
-// endMessage goes to what follows a message.
+// endMessage enters the region after a message.
 func (r *Reader) endMessage() {
 	r.turn(inAfter)
 	r.hidden = false

@@ -1,4 +1,4 @@
-// Package wire knows the formats in which models write thinking, content and
+// Package wire has the formats in which models write thinking, content and
 // tool calls: one row of a table each (see table.go).
 //
 // A row is a description, of which a Reader is made here, and a grammar by

@@ -1,6 +1,6 @@
 package wire
 
-// A Kind is what an Event tells.
+// A Kind is the type of an Event.
 type Kind uint8
 
 const (

@@ -10,7 +10,7 @@ import (
 type Sample struct {
 	Tools     bool  // tools named like the calls of samples are shown
 	Thinking  *bool // enable_thinking, where it is given
-	Answer    bool  // there is an answer, with what follows
+	Answer    bool  // there is an answer, with the text after it
 	Reasoning string
 	Content   string
 	Calls     []Call
@@ -21,7 +21,7 @@ type Sample struct {
 // works. Without an answer the prompt for one is printed.
 type Renderer func(Sample) (string, bool)
 
-// A Found is what was found out about a template.
+// A Found is the findings about a template.
 type Found struct {
 	// Format is a row of the table, or one of a known shape that was made of
 	// the template's own markers.
@@ -31,7 +31,7 @@ type Found struct {
 	// Tools says that the template shows tools, Calls that it shows calls, and
 	// Parallel that it shows several in one turn.
 	Tools, Calls, Parallel bool
-	// Thinks says that the template knows thinking: it prints that of earlier
+	// Thinks says that the template has thinking: it prints that of earlier
 	// answers, or opens it in the prompt.
 	Thinks bool
 	// Switch says that enable_thinking changes the prompt.
@@ -70,7 +70,7 @@ func sampleCall(id string, two bool) Call {
 	return Call{ID: id, Name: sampleName, Arguments: args + "}"}
 }
 
-// A finder holds what a template printed.
+// A finder holds a template's outputs.
 type finder struct {
 	render Renderer
 	source string // the template's
@@ -83,7 +83,7 @@ type finder struct {
 	start, end string // of thinking
 }
 
-// A shown is what a template printed for calls: the part that differs from an
+// A shown is a template's output for calls: the part that differs from an
 // answer in words, and what stands before it.
 type shown struct {
 	text, before string
@@ -279,7 +279,7 @@ func readsText(f *Format, text string, want []Call) bool {
 	return true
 }
 
-// score says how well a row fits what was printed, 0 if it does not.
+// score is how well a row fits the output, 0 if it does not.
 func (f *finder) score(row *Format) int {
 	score := 0
 	one, two := []Call{sampleCall(sampleID, false)}, []Call{sampleCall(sampleID, false), sampleCall(otherID, false)}
@@ -317,7 +317,7 @@ func (f *finder) score(row *Format) int {
 			return 0
 		}
 	}
-	// Markers that stand in what the template prints.
+	// Markers in the template's output.
 	seen := func(weight int, texts ...string) {
 		for _, text := range texts {
 			if text != "" && (strings.Contains(f.all, text) || strings.Contains(f.source, text)) {
@@ -333,7 +333,7 @@ func (f *finder) score(row *Format) int {
 	return score
 }
 
-// usual are the markers that tell of the format where nothing else does: not
+// usual are the markers that identify the format where nothing else does: not
 // those of alternatives, and none that words may hold.
 func (f *Format) usual() []string {
 	out := slices.Clone(f.Section.Open)

@@ -44,7 +44,7 @@ func (f *Format) Openers(tools []Tool) []string {
 	return out
 }
 
-// addFormed adds what is looked for under a form, in thinking and where content begins.
+// addFormed adds the markers under a form, in thinking and where content begins.
 func (s *Syntax) addFormed() {
 	f, v := s.Format, s.vocab
 	s.formThinking.add(v, markThinkEnd, f.Think.Close)

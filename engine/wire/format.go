@@ -72,7 +72,7 @@ type Think struct {
 	Again bool
 }
 
-// A Span is what stands between one of some markers and its end.
+// A Span is the text between one of some markers and its end.
 type Span struct {
 	Open, Close []string
 }
@@ -113,7 +113,7 @@ const (
 	BareAnywhere      // between words too
 )
 
-// IDs says what a captured id looks like.
+// IDs is the form of a captured id.
 type IDs uint8
 
 const (
@@ -122,7 +122,7 @@ const (
 	IDNamed
 )
 
-// Tail says what text after calls is.
+// Tail is the meaning of text after calls.
 type Tail uint8
 
 const (
@@ -130,7 +130,7 @@ const (
 	TailDropped      // models go on as if they had been answered
 )
 
-// Inside says what a call inside thinking is.
+// Inside is the meaning of a call inside thinking.
 type Inside uint8
 
 const (
@@ -159,7 +159,7 @@ type Channel struct {
 	Constrain string
 }
 
-// A Region is what text is.
+// A Region is the kind of text.
 type Region uint8
 
 const (

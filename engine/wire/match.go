@@ -66,7 +66,7 @@ func (v vocab) spell(i byte) string {
 	return ""
 }
 
-// A match says whether bytes begin with a marker.
+// A match reports whether bytes begin with a marker.
 type match uint8
 
 const (
@@ -89,7 +89,7 @@ func prefixed(buf []byte, lit string, last bool) (int, match) {
 	return 0, matchNo
 }
 
-// A marker is a literal and what it stands for.
+// A marker is a literal and its meaning.
 type marker struct {
 	text string
 	kind markerKind

@@ -154,7 +154,7 @@ func (r *Reader) endItem() {
 // tentative reports whether the call may still turn out to be content.
 func (r *Reader) tentative() bool { return r.keep && !r.call.begun }
 
-// role says what a member is.
+// role is the role of a member.
 func (r *Reader) role(key string) (string, bool) {
 	k := &r.Format.Keys
 	switch {
@@ -268,7 +268,7 @@ func (r *Reader) objectValue() bool {
 	return true
 }
 
-// heldTooMuch gives up on a call whose name does not come.
+// heldTooMuch ends a call whose name has not come within MaxHeld.
 func (r *Reader) heldTooMuch() bool {
 	if r.call.name == "" && len(r.call.args) > MaxHeld {
 		r.wrong()

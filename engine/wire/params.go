@@ -10,7 +10,7 @@ import (
 type params struct {
 	pc     int
 	key    string
-	kind   string // what the tag says of the value
+	kind   string // the value's type in the tag
 	end    string // the literal behind the value
 	want   types
 	mode   valueMode
@@ -108,7 +108,7 @@ func (r *Reader) paramLiteral(piece *piece) bool {
 	return true
 }
 
-// nextParam reads what stands before an argument, or behind the last.
+// nextParam reads the text before an argument, or after the last.
 func (r *Reader) nextParam() bool {
 	c := &r.call
 	p := &c.params
@@ -245,7 +245,7 @@ func (r *Reader) valueEnd() string {
 	return end
 }
 
-// putKey writes what stands before a value.
+// putKey writes the text before a value.
 func (r *Reader) putKey() {
 	p := &r.call.params
 	any, array := &p.any, false

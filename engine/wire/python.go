@@ -206,7 +206,7 @@ func (r *Reader) endPython() {
 	r.call.pc++
 }
 
-// wrongPython leaves a call out, and goes on behind it.
+// wrongPython leaves a call out, and continues after it.
 func (r *Reader) wrongPython() {
 	if r.tentative() {
 		r.wrong()

@@ -22,7 +22,7 @@ const maxGap = 1 << 10
 // maxHeader is the longest header of a message.
 const maxHeader = 512
 
-// A Tool is what a reader has to know of a tool.
+// A Tool is the part of a tool that a reader needs.
 type Tool struct {
 	Name       string
 	Parameters json.RawMessage // JSON Schema; may be empty
@@ -42,7 +42,7 @@ type Options struct {
 	JSON bool
 	// Form says how content is read that a grammar holds to a form.
 	Form Form
-	// NoThinking says that thinking is not opened: what opens it is content. It
+	// NoThinking says that thinking is not opened: its markers are content. It
 	// is for replies that have a Form.
 	NoThinking bool
 	// ShortIDs asks for ids of nine letters and digits.
@@ -74,7 +74,7 @@ type Reader struct {
 	tools map[string]*tool
 
 	pending []byte // the beginning of a character
-	in      []byte // what is not consumed yet
+	in      []byte // bytes that are not consumed yet
 	last    bool   // nothing more will come
 	closed  bool
 	events  []Event
@@ -128,8 +128,8 @@ func (r *Reader) Write(text []byte) []Event {
 	return r.events
 }
 
-// Special reads one special token by its spelling. One that the format does not
-// know is not part of the reply.
+// Special reads one special token by its spelling. One that is not in the
+// format is not part of the reply.
 func (r *Reader) Special(spelling string) []Event {
 	r.events = r.events[:0]
 	if r.closed {
@@ -146,7 +146,7 @@ func (r *Reader) Special(spelling string) []Event {
 	return r.events
 }
 
-// Close ends the reply: what was held back is decided.
+// Close ends the reply: bytes that were held back become events.
 func (r *Reader) Close() []Event {
 	r.events = r.events[:0]
 	if r.closed {
@@ -166,10 +166,10 @@ func (r *Reader) Thinking() (inside, whole bool) {
 	return r.region == inThinking, len(r.pending) == 0
 }
 
-// Held is how many bytes of what was read are held back, because it is undecided what they are.
+// Held is how many bytes are held back, because it is undecided whether they are a marker.
 func (r *Reader) Held() int { return len(r.in) + len(r.pending) }
 
-// take appends text to what is to be read, in whole characters.
+// take appends text to the input, in whole characters.
 func (r *Reader) take(text []byte) {
 	if len(r.pending) > 0 {
 		text = append(r.pending, text...)
@@ -195,7 +195,7 @@ func (r *Reader) take(text []byte) {
 	}
 }
 
-// flushPending gives up on a character that will not be whole.
+// flushPending passes on a character that will not be whole.
 func (r *Reader) flushPending() {
 	if len(r.pending) > 0 {
 		r.pending = nil
@@ -283,7 +283,7 @@ func (r *Reader) plain(text []byte) []byte {
 	return out
 }
 
-// finish decides what is left when the reply ends.
+// finish turns the bytes that are left into events when the reply ends.
 func (r *Reader) finish() {
 	for r.region == inCall && !r.call.closed {
 		if !r.tentative() || r.cutOff() {

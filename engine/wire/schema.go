@@ -26,8 +26,8 @@ var typeNames = map[string]types{
 	"number": isNumber, "integer": isNumber, "boolean": isBoolean, "null": isNull,
 }
 
-// Types returns what tells the types of JSON that the schema allows for an argument; none if
-// it says nothing. Integers are numbers.
+// Types returns a function of the types of JSON that the schema allows for an argument; none if
+// it does not say. Integers are numbers.
 func (t Tool) Types() func(argument string) []string {
 	read := &tool{schema: t.Parameters}
 	return func(argument string) (out []string) {
@@ -55,7 +55,7 @@ type tool struct {
 // alternatives multiply.
 const maxLooks = 1000
 
-// of returns what a member of the arguments may be, and its schema. Both are
+// of returns the types of a member of the arguments, and its schema. Both are
 // zero where the tool says nothing.
 func (t *tool) of(path []string) types {
 	if t == nil || len(t.schema) == 0 {
@@ -118,7 +118,7 @@ func (t *tool) parse(raw json.RawMessage) (s schema) {
 	return schema{}
 }
 
-// target is what a reference points at, nil if that is nothing here.
+// target is the target of a reference, nil if it is not in the schema.
 func (t *tool) target(ref string) json.RawMessage {
 	if ref == "#" {
 		return t.schema

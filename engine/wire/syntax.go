@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A markerKind is what a marker does in text.
+// A markerKind is the effect of a marker in text.
 type markerKind uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 // without white space around it.
 type piece struct {
 	Element
-	stops markers // what may follow a captured text
+	stops markers // markers that may follow a captured text
 }
 
 // A Syntax is a Format with one vocabulary: which of its markers are special
@@ -34,7 +34,7 @@ type Syntax struct {
 	Format *Format
 
 	vocab        vocab
-	content      markers // what is looked for in content, and in thinking
+	content      markers // markers in content, and in thinking
 	thinking     markers
 	formed       markers // the same under a form
 	formThinking markers
@@ -42,7 +42,7 @@ type Syntax struct {
 	param        []piece
 	close        []string // of the section
 	hideEnd      markers
-	skipTo       markers // what a broken call ends with
+	skipTo       markers // markers that end a malformed call
 	starts       markers // of a call, inside a section
 	ends         markers // of a channel's message
 	think        string
@@ -151,7 +151,7 @@ func (s *Syntax) pieces(p Pattern) []piece {
 	return out
 }
 
-// addStops adds what may follow a captured text.
+// addStops adds markers that may follow a captured text.
 func (s *Syntax) addStops(m *markers, rest []piece) {
 	for i, p := range rest {
 		switch p.Kind {

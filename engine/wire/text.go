@@ -2,7 +2,7 @@ package wire
 
 import "bytes"
 
-// textStep reads thinking, or content, or what follows a message.
+// textStep reads thinking, or content, or the text after a message.
 func (r *Reader) textStep() bool {
 	set := &r.Syntax.content
 	switch {
@@ -116,7 +116,7 @@ func (r *Reader) mayCall(m marker) int {
 	return 1
 }
 
-// turn goes to content or thinking.
+// turn enters content or thinking.
 func (r *Reader) turn(to region) {
 	r.blank = r.blank[:0]
 	r.region, r.fresh = to, true

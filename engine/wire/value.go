@@ -18,13 +18,13 @@ const (
 type status uint8
 
 const (
-	more status = iota // the part goes on, in bytes that have not come yet
-	done               // the part ended; what follows it is not consumed
+	more status = iota // the part continues in bytes that have not come yet
+	done               // the part ended; bytes after it are not consumed
 	bad                // the bytes cannot be that part
 	wait               // of a step: too few bytes to decide
 )
 
-// What a transcoder expects next.
+// The states of a transcoder: the next element.
 type expect uint8
 
 const (
@@ -33,7 +33,7 @@ const (
 	expKey                // a key
 	expColon              // the colon after a key
 	expFirstItem          // a value or the end of an array
-	expNext               // a comma or the end of what is open
+	expNext               // a comma or the end of the open array or object
 	expString             // the inside of a string
 	expNumber             // the inside of a number
 	expWord               // the inside of true, null and so on
@@ -55,7 +55,7 @@ type transcoder struct {
 	out   []byte // JSON, to be taken by the caller
 	open  []byte // '{' and '[', outermost first
 	state expect
-	quote string // what ends the string that is being read
+	quote string // the quote that ends the string being read
 	isKey bool   // that string is a key
 	raw   bool   // that string has no escapes
 	word  []byte // of a number, a word or a bare key
@@ -285,7 +285,7 @@ func (v *transcoder) inString(buf []byte, last bool) (int, status) {
 	return n, more
 }
 
-// escape reads what begins with a backslash.
+// escape reads an escape, which begins with a backslash.
 func (v *transcoder) escape(buf []byte) (int, status) {
 	if len(buf) < 2 {
 		return 0, wait

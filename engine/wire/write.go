@@ -215,7 +215,7 @@ func (w *writer) param(m member) {
 	}
 }
 
-// typeWord is what a tag says of a value.
+// typeWord is the tag's word for a value's type.
 func typeWord(f *Format, value []byte) string {
 	kind := "number"
 	switch value[0] {

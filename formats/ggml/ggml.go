@@ -71,7 +71,7 @@ func Open(path string) (*weights.Set, error) {
 	}
 	set, err := Parse(m.Bytes())
 	if err != nil {
-		m.Close() // the first error is the one to know
+		m.Close() // the first error is returned
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	set.OnClose(m.Close)

@@ -88,7 +88,7 @@ func Open(path string) (*weights.Set, error) {
 	set, err := open(path, &maps)
 	if err != nil {
 		for _, m := range maps {
-			m.Close() // the first error is the one to know
+			m.Close() // the first error is returned
 		}
 		return nil, err
 	}

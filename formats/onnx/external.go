@@ -99,7 +99,7 @@ func Open(path string) (*Model, error) {
 	return model, nil
 }
 
-// Forget tells the system that data, of a file that Open mapped, is not read soon, as
+// Forget advises the system that data, of a file that Open mapped, is not read soon, as
 // weights.Mapping's Forget does.
 func (m *Model) Forget(data []byte) {
 	for _, mp := range m.maps {

@@ -51,7 +51,7 @@ func Open(path string) (*weights.Set, error) {
 	set, err := open(dir, shards, &mapped)
 	if err != nil {
 		for _, m := range mapped {
-			m.Close() // the first error is the one to know
+			m.Close() // the first error is returned
 		}
 		return nil, err
 	}

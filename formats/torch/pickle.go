@@ -302,7 +302,7 @@ func (m *machine) remember(op byte) error {
 	return err
 }
 
-// global pushes the name of a function or class if it is one we know.
+// global pushes the name of a function or class if it is an allowed one.
 func (m *machine) global(op byte) error {
 	var module, name string
 	if op == 'c' {

@@ -23,8 +23,8 @@ type Mapping struct {
 // Bytes returns the whole file. The slice is invalid after Close.
 func (m *Mapping) Bytes() []byte { return m.data }
 
-// Forget tells the system that data, a part of the file, is not read soon: its memory is
-// given back, and read from the file again if it is. Bytes that are none of the file's are
+// Forget advises the system that data, a part of the file, is not read soon: its pages are
+// released, and read from the file again if it is. Bytes that are none of the file's are
 // left alone.
 func (m *Mapping) Forget(data []byte) {
 	if len(data) == 0 || len(m.data) == 0 || m.unmap == nil {
@@ -54,8 +54,8 @@ func (m *Mapping) Close() error {
 
 const maxInt = int64(^uint(0) >> 1)
 
-// Open opens a file. What is neither a file nor a folder is refused: to open a pipe is to wait until
-// somebody writes into it.
+// Open opens a file. What is neither a file nor a folder is refused: opening a named pipe
+// blocks until a process opens it for writing.
 func Open(path string) (*os.File, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errNotRegular}

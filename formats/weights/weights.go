@@ -103,7 +103,7 @@ func (t *Tensor) Size() int {
 // once, but never beside itself.
 func (t *Tensor) Later(compose func(dst []byte) error) { t.Data, t.compose = nil, compose }
 
-// Made says whether t's data was put together in memory of its own, and lies in no file.
+// Made reports whether t's data was put together in memory of its own, and lies in no file.
 func (t *Tensor) Made() bool { return t.made }
 
 // Read returns t's data. What has not been put together yet is put together in
@@ -215,9 +215,9 @@ func (s *Set) OnFill(f func() error) { s.fill = append(s.fill, f) }
 // Fill is FillContext without an end and without progress.
 func (s *Set) Fill() error { return s.FillContext(context.Background(), nil) }
 
-// FillContext does what readers left for when the weights are wanted, which
-// reading a header is not: until then a tensor that has to be put together has
-// a shape but no Data. Who runs a model calls it once, after model.Open and
+// FillContext does the work that readers leave until the weights are needed, which
+// they are not to read a header: until then a tensor that has to be put together has
+// a shape but no Data. The loader of a model calls it once, after model.Open and
 // before anything reads Data; it must not run beside other uses of the Set.
 // progress, when not nil, is called with the number of bytes put together so far.
 func (s *Set) FillContext(ctx context.Context, progress func(done, total int64)) error {

@@ -1,5 +1,5 @@
-// Package audit writes who asked what of which model, a line of JSON for each request, and
-// nothing of what was said.
+// Package audit writes a log of the client, endpoint and model, a line of JSON for each request, and
+// no text of requests or replies.
 package audit
 
 import (
@@ -14,7 +14,7 @@ import (
 type Entry struct {
 	Time    time.Time `json:"time"`              // when it came, UTC
 	Request string    `json:"request"`           // its id, as in the log and x-request-id
-	Who     string    `json:"who"`               // name of the key, or of the client's certificate; "" for nobody known
+	Who     string    `json:"who"`               // name of the key, or of the client's certificate; "" for neither
 	Address string    `json:"address,omitempty"` // of the client, or of the proxy before it
 	Method  string    `json:"method"`
 	Path    string    `json:"path"`            // pattern of the endpoint, "unmatched" for none
@@ -41,8 +41,8 @@ func Open(name string) (*Log, error) {
 	return l, l.Reopen()
 }
 
-// Reopen goes on in the file of that name, after what rotates logs has moved the one before
-// away. Where that fails the one before stays.
+// Reopen opens the file of that name, after a log rotator has renamed the one before.
+// Where that fails the one before stays open.
 func (l *Log) Reopen() error {
 	f, err := os.OpenFile(l.name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {

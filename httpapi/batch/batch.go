@@ -1,6 +1,6 @@
-// Package batch is what is asked and answered about files and batch work, and no more: the
-// objects as clients see them, what a line of an input file may be, and what can go wrong.
-// It knows neither HTTP nor where anything is kept.
+// Package batch has the types of files and batches, and no more: the
+// objects as clients see them, the format of an input file's lines, and the errors.
+// It depends neither on HTTP nor on where anything is kept.
 package batch
 
 import (
@@ -13,13 +13,13 @@ import (
 // MaxLines is how many lines an input file may have.
 const MaxLines = 50_000
 
-// Endpoints are what the lines of a batch may ask.
+// Endpoints are those of a batch's lines.
 var Endpoints = []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/audio/transcriptions"}
 
-// Purposes are what clients may upload files for.
+// Purposes are those of clients' uploads.
 var Purposes = []string{"batch", "user_data", "assistants", "fine-tune", "vision", "evals"}
 
-// Purposes that mean something here.
+// Purposes with an effect here.
 const (
 	ForBatch  = "batch"
 	ForOutput = "batch_output" // made by a batch
@@ -70,7 +70,7 @@ const (
 	Cancelled  Status = "cancelled"
 )
 
-// Over reports whether nothing will change any more.
+// Over reports whether the status is final.
 func (s Status) Over() bool {
 	return s == Completed || s == Failed || s == Expired || s == Cancelled
 }
@@ -113,7 +113,7 @@ type Errors struct {
 	Data   []LineError `json:"data"`
 }
 
-// A LineError is what is wrong with a line, or with all of them.
+// A LineError is an error of a line, or of all of them.
 type LineError struct {
 	Code    string  `json:"code"`
 	Message string  `json:"message"`
@@ -121,7 +121,7 @@ type LineError struct {
 	Line    *int    `json:"line"` // from 1
 }
 
-// A Request is what a new batch is made of.
+// A Request asks for a new batch.
 type Request struct {
 	InputFileID string
 	Endpoint    string
@@ -131,7 +131,7 @@ type Request struct {
 	OutputAge   time.Duration // after which its files expire; 0 is as all files
 }
 
-// An Answer is what the API says to one line.
+// An Answer is the API's answer to one line.
 type Answer struct {
 	Status    int
 	RequestID string
@@ -148,7 +148,7 @@ var (
 	ErrLines    = fmt.Errorf("batch: more than %d lines", MaxLines)
 )
 
-// A FullError says that a store has no room.
+// A FullError: a store is full.
 type FullError struct {
 	Left int64 // bytes; negative where that is not known
 	Err  error
@@ -159,7 +159,7 @@ func (e *FullError) Error() string { return fmt.Sprintf("batch: the store is ful
 // Unwrap returns the cause.
 func (e *FullError) Unwrap() error { return e.Err }
 
-// An AwayError says that a store cannot be reached now.
+// An AwayError: a store cannot be reached now.
 type AwayError struct{ Err error }
 
 func (e *AwayError) Error() string { return fmt.Sprintf("batch: the store is away: %v", e.Err) }

@@ -110,7 +110,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// FuzzCheckLines: no file makes it fail, every line is told of or good, and nothing is kept
+// FuzzCheckLines: no file makes it fail, every line is reported or good, and nothing is kept
 // beyond what was sent.
 func FuzzCheckLines(f *testing.F) {
 	f.Add([]byte(ask("a", "m") + "\n" + ask("b", "m")))

@@ -22,7 +22,7 @@ type Line struct {
 
 const (
 	maxCustomID = 512 // bytes
-	maxErrors   = 100 // that are told of one file
+	maxErrors   = 100 // that are reported of one file
 )
 
 // Codes of a LineError.
@@ -107,7 +107,7 @@ func ParseLine(n int, raw []byte) (Line, *LineError) {
 
 const transcriptions = "/v1/audio/transcriptions"
 
-// A Check is what was found in an input file.
+// A Check is the result of checking an input file.
 type Check struct {
 	Lines  int
 	Model  string // of all of them
@@ -207,7 +207,7 @@ func EachLine(r io.Reader, longest int, f func(n int, raw []byte) error) error {
 	}
 }
 
-// A LineCounter passes a file on and fails with ErrLines when it has too many.
+// A LineCounter is a reader of a file that fails with ErrLines when it has too many lines.
 type LineCounter struct {
 	R     io.Reader
 	lines int

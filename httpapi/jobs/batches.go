@@ -13,7 +13,7 @@ import (
 	"quern/httpapi/batch"
 )
 
-// A batchRecord is what is kept of a batch.
+// A batchRecord is the record of a batch.
 type batchRecord struct {
 	batch.Batch
 	Owner     string `json:"owner"`
@@ -85,7 +85,7 @@ func (j *Jobs) Batches(ctx context.Context, owner string) ([]batch.Batch, error)
 	return out, err
 }
 
-// Cancel stops a batch: what is running is given up, what was answered is kept.
+// Cancel stops a batch: running lines are aborted, answers are kept.
 func (j *Jobs) Cancel(ctx context.Context, owner, id string) (batch.Batch, error) {
 	for {
 		s, r, rev, err := j.batch(ctx, owner, id)
@@ -108,7 +108,7 @@ func (j *Jobs) Cancel(ctx context.Context, owner, id string) (batch.Batch, error
 	}
 }
 
-// errChanged says that a record is no longer what was read.
+// errChanged: a record has changed since it was read.
 var errChanged = errors.New("jobs: the record has changed")
 
 // update writes a record that was read at rev, and returns its new revision.

@@ -8,13 +8,13 @@ import (
 
 // consume opens the consumer of the queue, by which workers get lines. Embedded, it is made anew
 // where it and the queue do not fit together, as after a power failure: neither is synced, so one
-// may be older than the other. A consumer that is newer takes lines for done that are there again, or that
-// will be put under their numbers, and would never hand them out. A new one hands out all there
-// are; those that have a result end by it.
+// may be older than the other. A consumer that is newer counts lines as done that are in the queue
+// again, or that will be added under their numbers, and would never deliver them. A new one
+// delivers all; those that have a result are acknowledged.
 func (s *store) consume(ctx context.Context) (err error) {
 	config := jetstream.ConsumerConfig{
 		Durable: queueConsumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: s.ackWait,
-		MaxDeliver:    -1, // workers count, and end what was delivered too often
+		MaxDeliver:    -1, // workers count deliveries, and end lines delivered too often
 		MaxAckPending: inFlight,
 	}
 	lines, err := s.queue.CreateOrUpdateConsumer(ctx, config)
@@ -22,7 +22,7 @@ func (s *store) consume(ctx context.Context) (err error) {
 		s.lines = lines
 	}
 	if err != nil || s.server == nil {
-		return err // another server's workers may be at it
+		return err // another server's workers may use it
 	}
 	at, err := s.lines.Info(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *store) consume(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// No worker runs yet, so every line waits or was handed out and not ended.
+	// No worker runs yet, so every line waits or was delivered and not acknowledged.
 	if at.Delivered.Stream <= has.State.LastSeq && has.State.Msgs <= at.NumPending+uint64(at.NumAckPending) {
 		return nil
 	}

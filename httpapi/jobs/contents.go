@@ -13,20 +13,20 @@ import (
 	"quern/httpapi/batch"
 )
 
-// contents are bytes by name, whole or not there.
+// contents are bytes by name, whole or missing.
 type contents interface {
 	// Put stores all of r, which may be long, and returns how many bytes that were. When it
 	// fails nothing is stored.
 	Put(ctx context.Context, name string, r io.Reader) (int64, error)
-	// Open reads what is size bytes long, from offset.
+	// Open opens contents of size bytes.
 	Open(ctx context.Context, name string, size int64) (io.ReadSeekCloser, error)
 	Delete(ctx context.Context, name string, size int64) error
 }
 
 // objects are contents in the object store of a cluster: parts of partSize bytes, each an
 // object. A part is sent when the one before it is stored, since a server refuses what
-// comes faster than it writes, and it is sent again when the cluster was away. Whoever
-// wants a place reads the part it is in.
+// comes faster than it writes, and it is sent again when the cluster was away. To read
+// from an offset, read the part it is in.
 type objects struct {
 	store jetstream.ObjectStore
 	nc    *nats.Conn
@@ -66,7 +66,7 @@ func (o *objects) Put(ctx context.Context, name string, r io.Reader) (size int64
 	}
 }
 
-// left adds to an error that says the store is full how much is left of it.
+// left adds the bytes that are left to an error that the store is full.
 func (o *objects) left(ctx context.Context, err error) error {
 	var full *batch.FullError
 	if !errors.As(err, &full) {
@@ -92,7 +92,7 @@ func (o *objects) Delete(ctx context.Context, name string, size int64) error {
 
 func (o *objects) Open(ctx context.Context, name string, size int64) (io.ReadSeekCloser, error) {
 	r := &objectReader{o: o, ctx: ctx, name: name, size: size}
-	return r, r.fill() // who does not find it is told so now
+	return r, r.fill() // a missing object is an error of Open, not of the first Read
 }
 
 // An objectReader holds one part. Its context is that of Open: it is read by one request.

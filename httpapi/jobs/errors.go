@@ -24,8 +24,8 @@ const (
 	codeWrongLastSeq = 10164 // on replicated streams, of two writers at once
 )
 
-// failure says what an error of the store means: that it is full, away, or has not got
-// what was asked for. Others stay as they are.
+// failure turns an error of the store into FullError, AwayError or ErrNotFound. Others stay
+// as they are.
 func failure(err error) error {
 	var api *jetstream.APIError
 	var full *batch.FullError
@@ -56,8 +56,8 @@ func failure(err error) error {
 	return err
 }
 
-// unopened says what an error means that kept the store from being opened: a store that is not full
-// is away, as one whose folder may not be written, and what is in it is not known.
+// unopened turns an error of opening the store: a store that is not full
+// is away, as one whose folder may not be written, and its contents are unknown.
 func unopened(err error) error {
 	var full *batch.FullError
 	var away *batch.AwayError
@@ -97,7 +97,7 @@ func within(ctx context.Context, d time.Duration, f func(context.Context) error)
 	}
 }
 
-// until calls the store until it does what it is asked, for as long as it is away or full.
+// until calls the store until the call succeeds, for as long as it is away or full.
 func until(ctx context.Context, f func(context.Context) error) error {
 	for wait := pause; ; wait = min(2*wait, callTime) {
 		err := call(ctx, f)
@@ -124,8 +124,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// A serverLog is where the embedded server logs. What it notices is of interest to who
-// looks for a fault only.
+// A serverLog is where the embedded server logs. Notices and warnings are of level debug,
+// for finding faults only.
 type serverLog struct{ log *slog.Logger }
 
 func (l serverLog) Noticef(format string, v ...any) { l.say(slog.LevelDebug, format, v) }

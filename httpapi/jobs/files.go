@@ -14,7 +14,7 @@ import (
 	"quern/httpapi/batch"
 )
 
-// A fileRecord is what is kept of a file.
+// A fileRecord is the record of a file.
 type fileRecord struct {
 	batch.File
 	Owner   string `json:"owner"`
@@ -128,7 +128,7 @@ func (j *Jobs) putFile(ctx context.Context, s *store, owner string, f batch.File
 	if r.Bytes, err = s.contents.Put(ctx, r.Content, content); err != nil {
 		return batch.File{}, err
 	}
-	// Its bytes are stored before anybody can learn of it.
+	// Its bytes are stored before its record is visible.
 	if err := create(ctx, s, fileKey(owner, f.ID), r); err != nil {
 		if away := (*batch.AwayError)(nil); !errors.As(err, &away) { // else it may have come
 			s.contents.Delete(context.WithoutCancel(ctx), r.Content, r.Bytes)
@@ -156,7 +156,7 @@ func (j *Jobs) file(ctx context.Context, owner, id string) (*store, *fileRecord,
 	return s, r, nil
 }
 
-// gone reports whether what expires at a time has.
+// gone reports whether an expiry time has passed.
 func (j *Jobs) gone(at *int64) bool { return at != nil && j.o.Now().Unix() >= *at }
 
 // File describes a file of an owner.

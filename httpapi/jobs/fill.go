@@ -25,7 +25,7 @@ func (w *steward) waiting(ctx context.Context) (n int, err error) {
 }
 
 // fill puts every line that has no result into the queue, which has none of the batch
-// afterwards that was there before: a worker who has one finds that it lost it.
+// afterwards that was there before: a worker that has one finds its ticket void.
 func (w *steward) fill(ctx context.Context, have map[int]mark) error {
 	if err := w.purge(ctx); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (q *enqueuer) put(ctx context.Context, b []byte) error {
 	return q.flush(ctx)
 }
 
-// flush waits until what was sent is stored, and sends again what is not.
+// flush waits until the sent lines are stored, and sends those again that are not.
 func (q *enqueuer) flush(ctx context.Context) error {
 	patience := time.After(callTime)
 	for _, x := range q.sent {

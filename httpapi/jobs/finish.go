@@ -13,7 +13,7 @@ import (
 	"quern/httpapi/batch"
 )
 
-// finish writes what there is and ends the batch: completed, expired if lines are missing,
+// finish writes the results and ends the batch: completed, expired if lines are missing,
 // or cancelled.
 func (w *steward) finish(ctx context.Context) error {
 	if err := w.purge(ctx); err != nil {
@@ -95,7 +95,7 @@ func (w *steward) output(ctx context.Context, kind string, pick func(mark) bool,
 func (w *steward) writeMissing(ctx context.Context, to io.Writer) error {
 	in, err := w.input(ctx)
 	if errors.Is(err, batch.ErrNotFound) {
-		return nil // who deleted it knows what was in it
+		return nil // the client has deleted it
 	} else if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (w *steward) writeMissing(ctx context.Context, to io.Writer) error {
 	})
 }
 
-// clean removes what only a batch that runs needs.
+// clean removes the data that only a running batch needs.
 func (w *steward) clean(ctx context.Context) error {
 	if err := w.purge(ctx); err != nil {
 		return err

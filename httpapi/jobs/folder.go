@@ -27,7 +27,7 @@ type folder struct {
 
 const unfinished = ".part"
 
-// openFolder opens a folder, and removes what was not written to its end.
+// openFolder opens a folder, and removes incomplete files.
 func openFolder(dir string, max int64, room room) (*folder, error) {
 	f := &folder{dir: dir, max: max, room: room}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -148,7 +148,7 @@ func (f *folder) Delete(_ context.Context, name string, _ int64) error {
 	return err
 }
 
-// syncDir has the names of a folder on the disk. Windows has no such thing.
+// syncDir syncs a directory's names to the disk. Windows cannot.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package jobs keeps files and responses and runs batches on NATS JetStream: one that is embedded and
 // listens on no port, or a cluster that many servers share. It is the only package that
-// knows NATS.
+// imports NATS.
 //
-// What lies where:
+// Data and where it is kept:
 //
 //   - records of files and batches, and the results of lines, in key-value buckets. A result
 //     is created, never written over, under the key of its batch and line: a line may be
@@ -16,7 +16,7 @@
 //
 // Every server that is connected pulls lines. Each batch has one steward, a server that
 // holds its lease: it checks the input file, fills the queue, counts results and writes the
-// output. When it dies the lease runs out and another goes on from the batch's record.
+// output. When it ends the lease runs out and another continues from the batch's record.
 package jobs
 
 import (
@@ -56,12 +56,12 @@ type Options struct {
 	Log *slog.Logger     // nil discards
 	Now func() time.Time // nil is time.Now
 
-	Free func(dir string) int64 // what the disk has left, -1 where that is not known; nil is diskspace.Free
+	Free func(dir string) int64 // free bytes of the disk, -1 where that is unknown; nil is diskspace.Free
 
 	ackWait time.Duration // for tests; 0 is the constant
 }
 
-// What Options that are zero stand for.
+// Defaults of Options that are zero.
 const (
 	DefaultMaxBytes = 16 << 30
 	DefaultTTL      = 30 * 24 * time.Hour
@@ -83,7 +83,7 @@ type Jobs struct {
 	again  time.Time // when it may be tried again
 	lastID int64     // time of the newest id
 
-	kick chan struct{} // holds one token: look for batches without a steward
+	kick chan struct{} // of one element: wakes the search for batches without a steward
 }
 
 // New makes Jobs. Nothing is opened yet.
@@ -121,7 +121,7 @@ func New(o Options) (*Jobs, error) {
 	return &Jobs{o: o, log: o.Log, opened: make(chan struct{}), kick: make(chan struct{}, 1)}, nil
 }
 
-// store returns the store, which it opens if nobody has.
+// store returns the store, which the first call opens.
 func (j *Jobs) store(ctx context.Context) (*store, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -130,7 +130,7 @@ func (j *Jobs) store(ctx context.Context) (*store, error) {
 	}
 	if j.s == nil {
 		if time.Now().Before(j.again) {
-			return nil, j.failed // else requests would wait for each other's tries
+			return nil, j.failed // else each request would try again, one after another
 		}
 		s, err := open(ctx, &j.o)
 		if err != nil {
@@ -145,7 +145,7 @@ func (j *Jobs) store(ctx context.Context) (*store, error) {
 	return j.s, nil
 }
 
-// look is store for who only wants to see: it says ErrNotFound where there is nothing.
+// look is store for reads: it returns ErrNotFound where nothing was ever stored.
 func (j *Jobs) look(ctx context.Context) (*store, error) {
 	select {
 	case <-j.opened:
@@ -182,7 +182,7 @@ func (j *Jobs) Work(ctx context.Context, run Runner) {
 	wg.Wait()
 }
 
-// A Runner answers a line of a batch as it answers the owner of the batch.
+// A Runner answers a line of a batch as a request of the batch's owner.
 type Runner func(ctx context.Context, owner string, l batch.Line, file OpenFile) batch.Answer
 
 // OpenFile opens a file of the owner of a batch, for lines that name one.
@@ -202,7 +202,7 @@ func (j *Jobs) await(ctx context.Context) *store {
 			again.Stop() // until the first file comes
 		} else {
 			level := slog.LevelWarn
-			if err.Error() == said { // once is enough, until it is another
+			if err.Error() == said { // logged once until it changes
 				level = slog.LevelDebug
 			}
 			said = err.Error()
@@ -225,7 +225,7 @@ const (
 	callTime  = 5 * time.Second // one call of the store
 )
 
-// nudge has somebody look for batches without a steward.
+// nudge wakes the goroutine that looks for batches without a steward.
 func (j *Jobs) nudge() {
 	select {
 	case j.kick <- struct{}{}:

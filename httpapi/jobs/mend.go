@@ -10,13 +10,13 @@ import (
 	"quern/httpapi/batch"
 )
 
-// A passing stream holds what is made again where it is lost: leases, and lines that wait. Both are
+// A passing stream holds data that can be made again: leases, and lines that wait. Both are
 // empty at times, and of a stream that is empty the nodes of a cluster that lost power may have forgotten
-// how far it was, each waiting for a leader to tell it and none able to be one (seen of nats-server 2.15).
-// So one that has no leader for long, while the others have, is made anew.
+// how far it was, each waiting for the leader's state and none able to be elected (seen of
+// nats-server 2.15). So one that has no leader for long, while the others have, is made anew.
 type passing struct {
 	name string
-	make func(context.Context) error // opens it the first time; what was opened stays good, since it goes by names
+	make func(context.Context) error // opens it the first time; handles stay valid after renew, since they go by names
 
 	lost time.Time // when it was first seen to have no leader; zero while it has one
 }
@@ -34,7 +34,7 @@ func (s *store) openPassing(ctx context.Context, p *passing) error {
 	return s.renew(ctx, p)
 }
 
-// renew makes a passing stream anew.
+// renew deletes a passing stream and makes it again.
 func (s *store) renew(ctx context.Context, p *passing) error {
 	p.lost = time.Time{}
 	err := call(ctx, func(ctx context.Context) error { return s.js.DeleteStream(ctx, p.name) })
@@ -44,8 +44,8 @@ func (s *store) renew(ctx context.Context, p *passing) error {
 	return within(ctx, 3*callTime, p.make)
 }
 
-// mend looks whether passing streams have a leader, and makes those anew that had none for long. It is called
-// while streams that must not be lost answer. The names of those made anew are returned.
+// mend checks whether passing streams have a leader, and renews those that had none for long. It is called
+// while streams that must not be lost answer. It returns the names of renewed streams.
 func (s *store) mend(ctx context.Context, now time.Time) (mended []string, err error) {
 	for _, p := range s.passing {
 		lerr := call(ctx, func(ctx context.Context) error {

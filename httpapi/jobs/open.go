@@ -19,7 +19,7 @@ import (
 	"quern/httpapi/batch"
 )
 
-// A store is an open connection and what lies behind it.
+// A store is an open connection with its buckets and streams.
 type store struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
@@ -53,8 +53,8 @@ const (
 )
 
 const (
-	// leaseTime is how long a steward is waited for that says nothing, and ackWait the same
-	// of a worker. Both say something three times as often.
+	// leaseTime is how long a lease lasts that its steward does not renew, and ackWait how long a worker
+	// may report no progress. Both do so three times as often.
 	leaseTime = 9 * time.Second
 	ackWait   = 9 * time.Second
 
@@ -100,7 +100,7 @@ func (s *store) embed(o *Options) (err error) {
 		ServerName: "quern", DontListen: true, NoSigs: true,
 		JetStream: true, StoreDir: dataDir(o.Dir), SyncAlways: true,
 		// The buckets have limits of their own. These only keep the server from taking
-		// what is free on the disk now as one.
+		// the free space of the disk at start as a limit.
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: o.MaxBytes + o.ResponseBytes + 1<<30,
 	})
 	if err != nil {
@@ -143,7 +143,8 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 		}
 	}
 	// The leases of a process end with it where the store does too. Nodes of a cluster keep them in files, as
-	// all else: of what is in memory they elect no leader after a loss of power until every one of them is back.
+	// all else: of streams in memory they elect no leader after a loss of power until every one of
+	// them is back.
 	persist, leaseStorage := jetstream.DefaultPersistMode, jetstream.FileStorage
 	if s.server != nil {
 		persist, leaseStorage = jetstream.AsyncPersistMode, jetstream.MemoryStorage
@@ -199,7 +200,7 @@ func (s *store) prepare(ctx context.Context, o *Options) error {
 			return err
 		}
 	}
-	if s.server == nil { // what clients were told is kept
+	if s.server == nil { // copies in a cluster may be behind
 		s.records = sure{s.records, s.nc}
 		if s.responses != nil {
 			s.responses = sure{s.responses, s.nc}

@@ -17,7 +17,7 @@ import (
 //
 //	SHELF.r.ID.head      how many parts the record has, and their name; the first part
 //	SHELF.r.ID.NAME.N    the other parts
-//	SHELF.r.ID.word      what the server that makes it is told
+//	SHELF.r.ID.word      a message to the server that makes it
 //	SHELF.i.HASH         the id of the response that an item is of
 //
 // A head is written when the other parts are there, so a record is whole or that of before.
@@ -34,7 +34,7 @@ func itemKey(owner, item string) string {
 // leaseOf is the lease of a response that is being made.
 func leaseOf(id string) string { return "response_" + id }
 
-// archive is the store for who looks for the response id.
+// archive is the store, to look up the response id in.
 func (j *Jobs) archive(ctx context.Context, id string) (*store, error) {
 	if !plain(id) {
 		return nil, batch.ErrNotFound
@@ -42,7 +42,7 @@ func (j *Jobs) archive(ctx context.Context, id string) (*store, error) {
 	return j.look(ctx)
 }
 
-// KeepResponse stores a response in place of what was kept of it. It is found by its id and
+// KeepResponse stores a response in place of its earlier record. It is found by its id and
 // those of its items.
 func (j *Jobs) KeepResponse(ctx context.Context, owner, id string, items []string, record []byte) error {
 	s, err := j.store(ctx)
@@ -84,7 +84,7 @@ func (j *Jobs) KeepResponse(ctx context.Context, owner, id string, items []strin
 	return nil
 }
 
-// readHead takes the head of a record apart.
+// readHead parses the head of a record.
 func readHead(value []byte) (parts int, name string, first []byte, err error) {
 	head, first, ok := bytes.Cut(value, []byte{'\n'})
 	if _, err := fmt.Sscanf(string(head), "%d %s", &parts, &name); err != nil || !ok {
@@ -140,7 +140,7 @@ func (j *Jobs) DropResponse(ctx context.Context, owner, id string, items []strin
 		return err
 	}
 	base := responseKey(owner, id)
-	err = errors.Join(s.forget(ctx, base+".head"), s.forget(ctx, base+".*.*")) // who makes it has to hear the word
+	err = errors.Join(s.forget(ctx, base+".head"), s.forget(ctx, base+".*.*")) // the process that makes it reads ID.word, which stays
 	for _, item := range items {
 		err = errors.Join(err, s.forget(ctx, itemKey(owner, item)))
 	}
@@ -158,8 +158,8 @@ func (s *store) forget(ctx context.Context, keys string) error {
 	})
 }
 
-// HoldResponse says that this process makes a response, until release is called or the
-// process ends. Words that are told of it meanwhile are heard.
+// HoldResponse records that this process makes a response, until release is called or the
+// process ends. heard is called with the words of TellResponse meanwhile.
 func (j *Jobs) HoldResponse(ctx context.Context, owner, id string, heard func(word string)) (release func(), err error) {
 	s, err := j.store(ctx)
 	if err != nil {
@@ -219,7 +219,7 @@ func (j *Jobs) ResponseHeld(ctx context.Context, id string) (held bool, err erro
 	return err == nil, err
 }
 
-// TellResponse tells the process that makes a response a word.
+// TellResponse sends a word to the process that makes a response.
 func (j *Jobs) TellResponse(ctx context.Context, owner, id, word string) error {
 	s, err := j.archive(ctx, id)
 	if err != nil {

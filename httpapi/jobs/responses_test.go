@@ -77,7 +77,7 @@ func TestResponsesFull(t *testing.T) {
 	})
 }
 
-// TestHold: who makes a response is known, and hears what it is told.
+// TestHold: the process that makes a response is recorded, and receives words.
 func TestHold(t *testing.T) {
 	stores(t, func(t *testing.T, o Options) {
 		o.ResponseBytes = 1 << 20

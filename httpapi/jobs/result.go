@@ -31,11 +31,11 @@ const resultPrefix = "result."
 
 func resultKey(id string, n int) string { return fmt.Sprintf("%s.%d", id, n) }
 
-// resultID is what clients see of a line's result.
+// resultID is the id that clients see of a line's result.
 func resultID(id string, n int) string { return fmt.Sprintf("batch_req_%s_%d", id[len("batch_"):], n) }
 
-// createResult stores the line of the output file that is a line's result. It reports
-// whether it is: another may have been first.
+// createResult stores the output line of a line. It reports whether it has: another
+// worker may have stored one before.
 func (s *store) createResult(ctx context.Context, key string, failed bool, line []byte) (bool, error) {
 	m := answered
 	if failed {
@@ -63,7 +63,7 @@ func (s *store) createResult(ctx context.Context, key string, failed bool, line 
 		err = nil
 	}
 	if !first && name != "" {
-		// Ours may be the one that was first, if its acknowledgement was lost.
+		// The stored one may be ours, if its acknowledgement was lost.
 		if e, gerr := s.results.Get(ctx, key); gerr == nil && !bytes.Equal(e.Value(), value) {
 			err = errors.Join(err, s.contents.Delete(ctx, name, int64(len(line))))
 		}
@@ -83,7 +83,7 @@ func (s *store) hasResult(ctx context.Context, key string) (bool, error) {
 // copyResult writes a result's line.
 func (s *store) copyResult(ctx context.Context, to io.Writer, key string) error {
 	var value []byte
-	// A copy that is asked may be behind: what was counted comes.
+	// The copy that answers may be behind; a counted result will be there.
 	for try := 0; ; try++ {
 		err := within(ctx, 3*callTime, func(ctx context.Context) error {
 			e, err := s.results.Get(ctx, key)

@@ -9,11 +9,11 @@ import (
 	"quern/httpapi/batch"
 )
 
-// reserve is what stays free of the disk of an embedded store. JetStream does not go on after a
-// write that found no room, not even when there is room again; so none is begun.
+// reserve is the bytes that stay free on the disk of an embedded store. JetStream does not recover from a
+// write that found the disk full, even when there is space again; so none is begun.
 const reserve = 8 << 20
 
-// A room is the disk of an embedded store. The zero value, of a cluster, has always some left.
+// A room is the disk of an embedded store. The zero value, of a cluster, is never full.
 type room struct {
 	dir  string
 	free func(dir string) int64 // -1 where it is not known
@@ -30,7 +30,7 @@ func (r room) has(n int) error {
 	return nil
 }
 
-// A roomy bucket takes what there is room for.
+// A roomy bucket refuses writes when its room is full.
 type roomy struct {
 	jetstream.KeyValue
 	room room

@@ -14,7 +14,7 @@ import (
 	"quern/httpapi/batch"
 )
 
-// A steward takes one batch from where its record says it is to its end.
+// A steward runs one batch from the state in its record to its end.
 type steward struct {
 	j   *Jobs
 	s   *store
@@ -28,10 +28,10 @@ type steward struct {
 
 const (
 	saveEvery  = time.Second      // the counts of a batch, while it runs
-	checkEvery = 15 * time.Second // that what is missing still waits
+	checkEvery = 15 * time.Second // that missing lines are still in the queue
 )
 
-// run goes on until the batch is over, or ctx ends.
+// run runs the batch until it is over, or ctx ends.
 func (w *steward) run(ctx context.Context) error {
 	var err error
 	for {
@@ -58,7 +58,7 @@ func (w *steward) run(ctx context.Context) error {
 	}
 }
 
-// unfound gives up a batch that has no record: its client was told that it failed, or will
+// unfound drops a batch that has no record: its client has been answered that it failed, or will
 // be in a moment.
 func (w *steward) unfound(ctx context.Context) error {
 	return call(ctx, func(ctx context.Context) error {
@@ -122,7 +122,7 @@ func (w *steward) follow(ctx context.Context) error {
 	defer save.Stop()
 	defer check.Stop()
 
-	waiting, err := w.waiting(ctx) // before the results: what has run meanwhile is counted twice
+	waiting, err := w.waiting(ctx) // before the results: lines that end in between are counted twice
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (w *steward) follow(ctx context.Context) error {
 		return err
 	}
 	defer results.Stop()
-	if c := w.counts(); c != w.r.Counts { // of who was the steward before
+	if c := w.counts(); c != w.r.Counts { // of the steward before
 		w.r.Counts = c
 		if err := w.save(ctx); err != nil {
 			return err
@@ -171,7 +171,7 @@ func (w *steward) follow(ctx context.Context) error {
 			if err != nil || n > 0 || !full {
 				continue // those that wait will be run
 			}
-			return errChanged // look again at what there is, and fill what is missing
+			return errChanged // read the results again, and queue missing lines
 		case <-late.C:
 			w.j.log.InfoContext(ctx, "batch has expired", "batch", w.id, "lines", w.r.Counts.Total, "done", len(w.done))
 			w.r.Counts = w.counts()
@@ -213,7 +213,7 @@ func (w *steward) counts() batch.Counts {
 	return c
 }
 
-// results reads the results there are into done, and goes on with those that come.
+// results reads the stored results into done, and then watches for new ones.
 func (w *steward) results(ctx context.Context) (jetstream.KeyWatcher, error) {
 	w.done = map[int]mark{}
 	r, err := w.s.results.Watch(ctx, w.id+".*", jetstream.IgnoreDeletes())
@@ -237,7 +237,7 @@ func (w *steward) results(ctx context.Context) (jetstream.KeyWatcher, error) {
 	}
 }
 
-// note remembers that a line has a result.
+// note records that a line has a result.
 func (w *steward) note(e jetstream.KeyValueEntry) {
 	if e == nil || len(e.Value()) == 0 {
 		return

@@ -67,7 +67,7 @@ func (b *lateObjects) GetBytes(ctx context.Context, name string, opts ...jetstre
 	return b.ObjectStore.GetBytes(ctx, name, opts...)
 }
 
-// TestLateCopy: what a client was told is kept is found where the copy that is asked is behind, and
+// TestLateCopy: an acknowledged record is found where the copy that answers is behind, and
 // what was removed, or never there, is not.
 func TestLateCopy(t *testing.T) {
 	stores(t, func(t *testing.T, o Options) {

@@ -11,14 +11,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A sure bucket of a cluster asks its leader where a copy has not got a key. Any copy may answer, and
-// one may be behind: what a client was told is kept must not be missing for a moment.
+// A sure bucket of a cluster asks its leader if a copy lacks a key. Any copy may answer, and
+// one may be behind: a record whose writing was acknowledged to a client must never be missing.
 type sure struct {
 	jetstream.KeyValue
 	nc *nats.Conn
 }
 
-// behind is how long a copy that has not got a key is left alone.
+// behind is how long to wait after a copy lacked a key.
 const behind = 20 * time.Millisecond
 
 // Get implements jetstream.KeyValue.

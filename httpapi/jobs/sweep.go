@@ -33,8 +33,8 @@ func (j *Jobs) sweep(ctx context.Context, s *store) error {
 	return nil
 }
 
-// dropOrphans removes contents of a folder that no record knows: what was stored when the
-// server ended before anybody could learn of it. A cluster removes them after its TTL.
+// dropOrphans removes contents of a folder that are in no record: those that were stored when the
+// server ended before their record was written. A cluster removes them after its TTL.
 func (s *store) dropOrphans(ctx context.Context) error {
 	f, ok := s.contents.(*folder)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// How often a server looks for batches whose steward is gone, and for what has expired.
+// How often a server looks for batches without a steward, and for expired files and batches.
 const (
 	watchEvery = 3 * time.Second
 	sweepEvery = time.Minute
@@ -98,8 +98,8 @@ func (j *Jobs) lead(ctx context.Context, s *store, id, key string) {
 	}
 }
 
-// A lease says that this server is the steward of a batch. Nothing that a steward does
-// breaks when two believe that they are: records change only from what was read, results
+// A lease says that this server is the steward of a batch. Two stewards of one batch at the
+// same time do no harm: records are written only at the revision that was read, results
 // and files are created once.
 type lease struct {
 	s   *store

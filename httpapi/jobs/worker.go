@@ -47,8 +47,8 @@ const (
 	fetchWait = 5 * time.Second
 )
 
-// A worker runs one line at a time: what it holds when it dies is little, and that it asks
-// for lines is what keeps too many from coming.
+// A worker runs one line at a time, so that little is run again when it ends. It pulls lines,
+// so that it never has too many.
 type worker struct {
 	j   *Jobs
 	s   *store
@@ -88,7 +88,7 @@ func (w *worker) next(ctx context.Context) error {
 	return got.Error()
 }
 
-// errNotRunning says that the batch of a line does not run any more.
+// errNotRunning: the batch of a line does not run any more.
 var errNotRunning = errors.New("jobs: the batch does not run")
 
 // do runs a line, unless it has a result, and stores its result.
@@ -128,13 +128,13 @@ func (w *worker) do(ctx context.Context, m jetstream.Msg) error {
 	return w.done(ctx, m)
 }
 
-// done takes a line out of the queue.
+// done removes a line from the queue.
 func (w *worker) done(ctx context.Context, m jetstream.Msg) error {
 	return within(ctx, callTime, m.DoubleAck)
 }
 
-// attempt runs a line and returns its line of the output file. Meanwhile the queue is told
-// that it is being worked on, and the batch is watched.
+// attempt runs a line and returns its line of the output file. Meanwhile it reports
+// progress to the queue, and watches for the batch's end.
 func (w *worker) attempt(ctx context.Context, m jetstream.Msg, t *ticket, r *batchRecord, delivered uint64) (failed bool, line []byte, err error) {
 	id := resultID(t.Batch, t.N)
 	if delivered > deliveries {

@@ -11,10 +11,10 @@ import (
 // silent is the level below which nothing can be heard: -60 dBFS.
 const silent = 1e-3
 
-// A Sound is a source that notes what people should know of what was read of it.
+// A Sound is a source that collects warnings about the sound that was read of it.
 type Sound struct {
 	engine.Source
-	CutShort func() string // what of a file is missing, once it was read; "" is nothing
+	CutShort func() string // the part of a file that is missing, once it was read; "" is none
 
 	frames int
 	peak   float32
@@ -35,7 +35,7 @@ func (s *Sound) Read(dst []float32) (int, error) {
 // Seconds is how much was read.
 func (s *Sound) Seconds() float64 { return float64(s.frames) / engine.HearingRate }
 
-// Warnings says what is wrong with the sound, after it was read: that some is missing,
+// Warnings are the problems of the sound, after it was read: that some is missing,
 // that it is silent, or that it holds no speech, where nothing was heard.
 func (s *Sound) Warnings(heard bool) (out []string) {
 	if s.ended {

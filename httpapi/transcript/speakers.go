@@ -8,7 +8,7 @@ import (
 	"quern/engine"
 )
 
-// A Voice is who says something, where speakers were asked for.
+// A Voice is the speaker of a text, where speakers were asked for.
 type Voice struct {
 	Speaker string `json:"speaker,omitempty"` // "SPEAKER_00", as in whisperX, or a known name; "" where it is not known
 	Overlap bool   `json:"overlap,omitempty"` // others speak meanwhile
@@ -18,8 +18,8 @@ func (t *Transcript) voice(speaker int, overlap bool) Voice {
 	return Voice{t.Name(speaker, Numbered), overlap}
 }
 
-// Name is what a speaker, counted from 1, is called: the name it is known by, or what
-// unknown calls it. It is "" for 0, where nobody is known to speak.
+// Name is the name of a speaker, counted from 1: the known one, or that of
+// unknown. It is "" for 0, where no speaker was found.
 func (t *Transcript) Name(speaker int, unknown func(i int) string) string {
 	switch {
 	case t.Speakers == nil || speaker == 0:
@@ -27,8 +27,8 @@ func (t *Transcript) Name(speaker int, unknown func(i int) string) string {
 	case speaker <= len(t.Speakers.Names) && t.Speakers.Names[speaker-1] != "":
 		return t.Speakers.Names[speaker-1]
 	}
-	// What is the name of somebody known goes to nobody else; no two numbers meet, as all are
-	// moved by the number of speakers.
+	// A known speaker's name is given to no other. Numbers stay unique, since all are moved by
+	// the number of speakers.
 	i := speaker - 1
 	for slices.Contains(t.Speakers.Names, unknown(i)) {
 		i += len(t.Speakers.Names)
@@ -36,10 +36,10 @@ func (t *Transcript) Name(speaker int, unknown func(i int) string) string {
 	return unknown(i)
 }
 
-// Numbered is what whisperX calls speakers: SPEAKER_00.
+// Numbered is whisperX's name of a speaker: SPEAKER_00.
 func Numbered(i int) string { return fmt.Sprintf("SPEAKER_%02d", i) }
 
-// Lettered is what OpenAI calls them: A to Z, then AA.
+// Lettered is OpenAI's name: A to Z, then AA.
 func Lettered(i int) string {
 	s := ""
 	for ; i >= 0; i = i/26 - 1 {
@@ -58,18 +58,18 @@ type Diarized struct {
 	Warnings []string          `json:"warnings,omitempty"`
 }
 
-// A DiarizedSegment is what one speaker says, and an event of a stream.
+// A DiarizedSegment is a segment of one speaker, and an event of a stream.
 type DiarizedSegment struct {
 	Type    string  `json:"type"`
 	ID      string  `json:"id"`
 	Start   float64 `json:"start"`
 	End     float64 `json:"end"`
 	Text    string  `json:"text"`
-	Speaker string  `json:"speaker"` // "unknown" where nobody was found to speak
+	Speaker string  `json:"speaker"` // "unknown" where no speaker was found
 	Overlap bool    `json:"overlap,omitempty"`
 }
 
-// Diarized returns what diarized_json says.
+// Diarized returns the answer diarized_json.
 func (t *Transcript) Diarized() Diarized {
 	d := Diarized{"transcribe", Round(t.Info.Duration), t.Text, []DiarizedSegment{}, t.Usage(), t.Warnings}
 	for i, s := range t.Segments {
@@ -82,7 +82,7 @@ func (t *Transcript) Diarized() Diarized {
 	return d
 }
 
-// A WhisperX is what whisperX writes.
+// A WhisperX is whisperX's output.
 type WhisperX struct {
 	Segments []WhisperXSegment `json:"segments"`
 	Words    []WhisperXWord    `json:"word_segments"`
@@ -108,7 +108,7 @@ type WhisperXWord struct {
 	Voice
 }
 
-// WhisperX returns what whisperX writes.
+// WhisperX returns whisperX's output.
 func (t *Transcript) WhisperX() WhisperX {
 	out := WhisperX{[]WhisperXSegment{}, []WhisperXWord{}, t.Info.Language, t.Warnings}
 	for _, s := range t.Segments {
@@ -121,7 +121,7 @@ func (t *Transcript) WhisperX() WhisperX {
 	return out
 }
 
-// Spoken returns segments whose texts begin with who says them, as captions of several
+// Spoken returns segments whose texts begin with the speaker's name, as captions of several
 // speakers do.
 func (t *Transcript) Spoken() []engine.Segment {
 	if t.Speakers == nil {

@@ -7,7 +7,7 @@ import (
 	"quern/httpapi/transcript"
 )
 
-// TestNames: whoever is not known by name is not called as somebody who is.
+// TestNames: a speaker who is not known by name is not given the name of one who is.
 func TestNames(t *testing.T) {
 	for _, tt := range []struct {
 		known []string

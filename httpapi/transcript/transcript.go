@@ -1,4 +1,4 @@
-// Package transcript is what a transcription is written as: captions, and JSON.
+// Package transcript has the formats of transcriptions: captions, and JSON.
 package transcript
 
 import (
@@ -14,7 +14,7 @@ type Transcript struct {
 	Segments []engine.Segment
 	Tokens   int
 	Info     engine.TranscribeInfo
-	Warnings []string         // what is wrong with the sound: a part is missing, it is silent
+	Warnings []string         // about the sound: a part is missing, it is silent
 	Speakers *engine.Speakers // nil where they were not asked for
 }
 
@@ -57,7 +57,7 @@ type SegmentObject struct {
 	Voice
 }
 
-// A DurationUsage is what a transcription is counted as.
+// A DurationUsage is the usage of a transcription.
 type DurationUsage struct {
 	Type    string  `json:"type"`
 	Seconds float64 `json:"seconds"`
@@ -73,7 +73,7 @@ type HeardLogprob struct {
 // Round rounds seconds to milliseconds, so that answers are short and stable.
 func Round(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
 
-// Usage is what the transcription is counted as.
+// Usage is the transcription's.
 func (t *Transcript) Usage() DurationUsage { return DurationUsage{"duration", Round(t.Info.Duration)} }
 
 // Ints is s as JSON wants it: encoding/json would write bytes as base64.
@@ -129,7 +129,7 @@ type Verbose struct {
 	Warnings     []string         `json:"warnings,omitempty"`
 }
 
-// Verbose returns what verbose_json says.
+// Verbose returns the answer verbose_json.
 func (t *Transcript) Verbose(translated, segments, words bool) Verbose {
 	v := Verbose{"transcribe", engine.LanguageName(t.Info.Language), t.Info.Language, Round(t.Info.Duration), t.Text, nil, nil, t.Usage(), t.Warnings}
 	if translated {

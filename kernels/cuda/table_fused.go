@@ -71,7 +71,7 @@ func FusedName(stem string, t quant.Type, rows int) string {
 	return stem + "_" + side(t) + "_" + strconv.Itoa(per)
 }
 
-// TypeNumber is the number by which fused kernels know the type of a matrix.
+// TypeNumber is the number of a matrix's type in fused kernels.
 func TypeNumber(t quant.Type) int { return slices.Index(Types, t) }
 
 // fusedThreads is how many threads a block has that holds r rows. A multiprocessor
@@ -141,7 +141,7 @@ func expertKernels() []Kernel {
 	return ks
 }
 
-// CacheNumber is the number by which rotated kernels know the type of a cache.
+// CacheNumber is the number of a cache's type in rotated kernels.
 func CacheNumber(t quant.Type) int { return slices.Index(CacheTypes, t) }
 
 func rotatedKernels() []Kernel {

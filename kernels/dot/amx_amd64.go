@@ -13,7 +13,7 @@ type panelBuffer struct {
 	work   tileWork
 }
 
-// The assembly knows tileWork's layout: see kernels/_gen/panel_amx.go.
+// The assembly depends on tileWork's layout: see kernels/_gen/panel_amx.go.
 type tileWork struct {
 	config isa.TileConfig
 	_      [4096]byte                         // four tiles of sums

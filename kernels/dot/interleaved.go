@@ -18,12 +18,12 @@ type interleavedKernel struct {
 	panelsFrom            int
 }
 
-// An interleavedDot is a dotKernel whose rows count sixteens, and that fetches what lies ahead bytes
-// beyond the weights in hand, unless ahead is 0.
+// An interleavedDot is a dotKernel whose rows count sixteens, and that prefetches ahead bytes
+// beyond the weights it reads, unless ahead is 0.
 type interleavedDot func(w *byte, n, rows, ahead int, x *byte, xStride int, out *float32, outStride int)
 
-// interleavedCached is the bytes of rows that several kernels take turns at: they stay in the
-// first-level cache.
+// interleavedCached is the bytes of rows that several kernels multiply one after another: they stay
+// in the first-level cache.
 const interleavedCached = 20 << 10
 
 // most is the kernel of the most activation rows up to batch, and their number.
@@ -111,7 +111,7 @@ func orderOf(t quant.Type) order {
 		o.scale = to
 	}
 	first := from
-	if t == quant.Q6_K { // what all its weights need: blocks are read from end to end
+	if t == quant.Q6_K { // bytes that all its weights need: blocks are read from end to end
 		first = 128
 	}
 	o.parts = [2][2]int{{first, to}, {from, first}}
@@ -149,7 +149,7 @@ func InterleavedRows(t quant.Type, dst []float32, dstStride int, w []byte, rows,
 		k.panels(t, dst, dstStride, w, rows, rowBytes, n, x, xStride, batch)
 		return
 	}
-	most := rows // at a time: where several kernels take turns, few, which they find in a cache
+	most := rows // at a time: few where several kernels read them, so that they stay in a cache
 	if batch > 2 && batch != 4 {
 		most = Sixteen * max(1, interleavedCached/(Sixteen*rowBytes))
 	}
@@ -166,8 +166,8 @@ func InterleavedRows(t quant.Type, dst []float32, dstStride int, w []byte, rows,
 			b += with
 			ahead = 0
 			if _, next := k.most(batch - b); next >= 4 && !fetched {
-				// The second kernel has its weights in a cache, and memory waits: it fetches those that come
-				// next, behind the last ones too, where the next chunk's are. Less than four rows take less
+				// The second kernel reads its weights from a cache, so memory is idle: it prefetches the next
+				// ones, also those of the next chunk. Fewer than four rows take less
 				// time than memory.
 				ahead, fetched = at*rowBytes, true
 			}

@@ -12,13 +12,13 @@ import (
 	"quern/kernels/quant"
 )
 
-// exact says whether Rows promises Dot's bits for t on this machine.
+// exact reports whether Rows promises Dot's bits for t on this machine.
 func exact(t quant.Type) bool {
 	with := t.Layout().With
 	return with == quant.ActQ8_256 || with == quant.ActQ8_32 && runtime.GOARCH != "arm64"
 }
 
-// sameFloat says whether a and b have the same bits or are both not a number:
+// sameFloat reports whether a and b have the same bits or are both not a number:
 // which of several a sum ends up with depends on the order of operands.
 func sameFloat(a, b float32) bool {
 	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b

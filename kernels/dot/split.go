@@ -12,14 +12,14 @@ import (
 // Of two pieces, rows are in groups of 16, the last one smaller. A group has for every 32
 // activations a tile of upper and one of lower pieces: 16 dwords of each row, of which the i-th
 // has numbers i and 16+i; see kernels/_gen/split.go. Of one piece, rows lie as they are, without
-// what follows the last whole 32 activations.
+// the activations after the last whole 32.
 type Split struct {
 	n, batch int
 	pieces   int
 	data     []byte
 }
 
-// Splits says whether weights of type t are multiplied by SplitRows rather than
+// Splits reports whether weights of type t are multiplied by SplitRows rather than
 // Rows at the level in force. It does not depend on the number of rows, for the
 // two have different bits.
 func Splits(t quant.Type) bool { return (t == quant.F16 || t == quant.BF16) && splitPieces() > 0 }
@@ -136,7 +136,7 @@ func RoundBF16(dst []byte, x []float32) {
 //
 // A result depends on its weight row and its activation row alone, not on the batch
 // nor on how weight rows are cut. Infinities and NaNs have the same effect as in Rows: of two
-// pieces, what is not finite is computed again by it.
+// pieces, results that are not finite are computed again by it.
 func SplitRows(t quant.Type, dst []float32, dstStride int, w []byte, rows, n int, s Split, x []byte, xStride int) {
 	rowBytes, ok := t.Size(n)
 	if !ok || !Splits(t) || s.n != n || rows < 0 || len(w) < rows*rowBytes ||

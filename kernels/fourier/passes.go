@@ -15,7 +15,7 @@ type pass[F Float] struct {
 // radices are what there are passes for, in order of preference.
 var radices = [...]int{4, 2, 3, 5}
 
-// smooth tells whether n is a product of radices.
+// smooth reports whether n is a product of radices.
 func smooth(n int) bool {
 	for _, r := range radices {
 		for n%r == 0 {

@@ -2,8 +2,8 @@ package matmul
 
 import "quern/kernels/threads"
 
-// adaptedSlots is what adapters add to the products of experts. A row's experts are changed
-// as its adapter says, each by itself, so that slots are to LowRank what rows are elsewhere.
+// adaptedSlots adds the changes of adapters to the products of experts. Each expert of a row has
+// a change of its own, so that LowRank is given slots where it is given rows elsewhere.
 type adaptedSlots struct {
 	gate, up, down *LowRank // nil without changes
 	*adaptedRoom
@@ -69,14 +69,14 @@ func (a *adaptedSlots) find(e *Experts, adapters []Run) bool {
 	return true
 }
 
-// keep notes what slot s takes in, if its change wants that.
+// keep copies the input of slot s, if it has a change.
 func (a *adaptedSlots) keep(s int, x []float32) {
 	if a != nil && a.any && a.change[s] >= 0 && (a.gate != nil || a.up != nil) {
 		copy(a.in[s*len(x):], x)
 	}
 }
 
-// project adds to what gate and up make of the slots.
+// project adds the changes of gate and up to their products.
 func (a *adaptedSlots) project(p *threads.Pool, e *Experts) {
 	if a.gate != nil {
 		a.gate.Run(p, e.g, a.in, a.low, a.runs)
@@ -86,7 +86,7 @@ func (a *adaptedSlots) project(p *threads.Pool, e *Experts) {
 	}
 }
 
-// contract adds to what down makes of the slots.
+// contract adds the changes of down to its products.
 func (a *adaptedSlots) contract(p *threads.Pool, e *Experts) {
 	if a.down != nil {
 		a.down.Run(p, e.y, e.u, a.low, a.runs)

@@ -45,15 +45,15 @@ type ExpertsOptions struct {
 	Routing
 	Act func(dst, gate, up []float32)
 
-	// What adapters add to the products of a stack of n experts: that of adapter a and
-	// expert x is the change a·n + x. Each may be nil.
+	// Changes of adapters to the products of a stack of n experts: that of adapter a and
+	// expert x is number a·n + x. Each may be nil.
 	GateChanges, UpChanges, DownChanges []Change
 
-	Room *Room // what it works in; nil for one of its own
+	Room *Room // its buffers; nil for ones of its own
 }
 
 // Experts computes a mixture of experts straight from the stacked weights: each
-// row is sent through Used of them. Rows are grouped by expert, so an expert's weights
+// row is multiplied with Used of them. Rows are grouped by expert, so an expert's weights
 // are read once for all its rows, and those of an expert without rows are not read. It is
 // made once and is not safe for concurrent use.
 //
@@ -141,8 +141,8 @@ func NewExperts(o ExpertsOptions, n, rows int) *Experts {
 	return e
 }
 
-// Run writes what the experts give for every row of x (rows, in), routed by router
-// (rows, experts), to dst (rows, out). The Change of a run of rows is the adapter they have.
+// Run writes the weighted sums of the experts' results for the rows of x (rows, in), routed by
+// router (rows, experts), to dst (rows, out). The Change of a run of rows is the adapter they have.
 func (e *Experts) Run(p *threads.Pool, dst, x, router []float32, rows int, adapters []Run) {
 	if rows < 0 || rows > e.rows || len(dst) != rows*e.o.Down.Out || len(x) != rows*e.o.Up.In || len(router) != rows*e.n {
 		panic(fmt.Sprintf("matmul: experts for %d rows of %d: %d floats routed by %d into %d", rows, e.rows, len(x), len(router), len(dst)))
@@ -237,7 +237,7 @@ func (e *Experts) collectChunk(_, c int) {
 				e.adapted.keep(int(s), x)
 			}
 		}
-		if e.o.OnInput { // what comes out counts as it is
+		if e.o.OnInput { // the results are not weighted
 			for k := range slots {
 				e.weight[r*used+k] = 1
 			}

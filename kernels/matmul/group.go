@@ -35,14 +35,14 @@ func (g *Group) Add(m *MatMul) {
 	g.all, g.ends = append(g.all, m), append(g.ends, 0)
 }
 
-// Takes reports whether m multiplies what the others do.
+// Takes reports whether m has the type and width of activations of the others.
 func (g *Group) Takes(m *MatMul) bool {
 	return len(g.all) == 0 || m.in == g.all[0].in && m.With() == g.all[0].With()
 }
 
 // Many activations pass all interleaved weights in slices (floats, of which there are more bytes to read
 // again, lose 2 % by it): cachedActivations bytes of them stay in a second-level
-// cache beside what is unpacked, and leastSlice rows outweigh that weights are read and unpacked again.
+// cache beside unpacked weights, and leastSlice rows outweigh that weights are read and unpacked again.
 const (
 	cachedActivations = 512 << 10
 	leastSlice        = 64

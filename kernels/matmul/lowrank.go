@@ -8,7 +8,7 @@ import (
 	"quern/kernels/threads"
 )
 
-// A Change is what one adapter adds to the products of a matrix (out, in):
+// A Change is one adapter's addition to the products of a matrix (out, in):
 // Scale · B·(A·x). Without rows it adds nothing.
 //
 // Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021, §4.1.
@@ -69,8 +69,8 @@ func NewLowRank(out, in, rows int, changes []Change) *LowRank {
 // Rank is the highest of the changes.
 func (l *LowRank) Rank() int { return l.rank }
 
-// Run adds to rows of dst (rows, out) what their changes make of the same rows of x
-// (rows, in). low is room for Rank numbers of each row.
+// Run adds to rows of dst (rows, out) the products of their changes with the same rows of x
+// (rows, in). low is scratch of Rank numbers for each row.
 func (l *LowRank) Run(p *threads.Pool, dst, x, low []float32, runs []Run) {
 	l.units = l.units[:0]
 	for _, r := range runs {

@@ -72,7 +72,7 @@ func (m *MatMul) With() quant.Type { return m.typ.Layout().With }
 // too: the first weights of a chunk are unpacked while no others are multiplied.
 const (
 	streamChunk = 128 << 10
-	streamRows  = 8 // activation rows up to which weights are most of what is read
+	streamRows  = 8 // activation rows up to which most bytes read are weights
 	groupChunk  = 32 << 10
 	rowGroup    = 16
 	manyRows    = 32 // activation rows from which on two panels are multiplied at a time

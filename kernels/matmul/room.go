@@ -1,7 +1,7 @@
 package matmul
 
-// A Room is what mixtures of experts work in. Those that take turns, as the layers of a model
-// do, share one; of each part it has what the largest of them takes.
+// A Room is the scratch of mixtures of experts. Those that run one after another, as the layers of a
+// model do, share one; each part is as long as the largest of them needs.
 //
 // A slot is a row at one of its experts; the slots of an expert are consecutive.
 type Room struct {
@@ -13,22 +13,22 @@ type Room struct {
 	active []int32   // experts that have rows
 	start  []int32   // (experts+1) first slot of each
 
-	acts [3][]byte // of slots: what Up takes, what Gate takes if that is another type, what Down takes
+	acts [3][]byte // of slots: inputs of Up, of Gate if that takes another type, of Down
 	g, u []float32 // (slots, ff)
 	y    []float32 // (slots, out)
 
 	adapted adaptedRoom
 }
 
-// An adaptedRoom is what changes of mixtures work in.
+// An adaptedRoom is the scratch of changes of mixtures.
 type adaptedRoom struct {
 	change []int32   // (slots) of the lists of changes, -1 for none
 	runs   []Run     // slots of one change
-	in     []float32 // (slots, in) what gate and up take in
+	in     []float32 // (slots, in) inputs of gate and up
 	low    []float32 // (slots, rank)
 }
 
-// grow makes a part at least n long. What it held is lost.
+// grow makes a part at least n long. Its contents are not kept.
 func grow[T any](part *[]T, n int) {
 	if len(*part) < n {
 		*part = make([]T, n)

@@ -1,4 +1,4 @@
-// Package quant knows every number type weights are stored in: how a block is
+// Package quant has every number type weights are stored in: how a block is
 // laid out, how it decodes to float32, and the reference dot product that fast
 // kernels are held against.
 //

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuNow returns the CPU the calling thread runs on, -1 when the kernel does not
-// say.
+// cpuNow returns the CPU the calling thread runs on, -1 when that is
+// unknown.
 func cpuNow() int {
 	var cpu uint32
 	if _, _, err := syscall.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); err != 0 {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// breathEvery is how long the events of the page or worker wait while regions run: clients
-// that leave, requests that come. A breath takes some 20 µs.
+// breathEvery is how long the events of the page or worker wait while regions run: aborted and
+// new requests. A breath takes some 20 µs.
 const breathEvery = 4 * time.Millisecond
 
-// An eventLoop gives goroutines that compute turns of the JavaScript event loop, which
-// Go enters by itself only when no goroutine can run. Timers would come back after 4 ms;
-// messages come back at once, behind what waits already.
+// An eventLoop runs turns of the JavaScript event loop for goroutines that compute; Go
+// enters it by itself only when no goroutine can run. Timers would fire after 4 ms;
+// messages arrive at once, after the events that wait already.
 type eventLoop struct {
 	port  js.Value
-	turns chan struct{} // one for each message that came back
+	turns chan struct{} // one for each message that arrived
 	last  time.Time
 }
 

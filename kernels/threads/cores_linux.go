@@ -9,7 +9,7 @@ import (
 )
 
 // physicalCores counts the sets of hyper-threads among the CPUs this process
-// may run on; 0 when the kernel does not say.
+// may run on; 0 when that is unknown.
 func physicalCores() int {
 	var mask unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &mask); err != nil {

@@ -33,7 +33,7 @@ func (s *sleeper) wake() bool {
 	return true
 }
 
-// stay takes back that parked was set.
+// stay clears parked again.
 func (s *sleeper) stay() {
 	if !s.parked.CompareAndSwap(1, 0) {
 		<-s.woken

@@ -37,7 +37,7 @@ func (s *sleeper) wake() bool {
 	return true
 }
 
-// stay takes back that parked was set.
+// stay clears parked again.
 func (s *sleeper) stay() { s.parked.Store(0) }
 
 func osYield() { syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0) }

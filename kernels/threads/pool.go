@@ -35,12 +35,12 @@ type Pool struct {
 	_      [56]byte
 	first  atomic.Int64 // number of the generation's first chunk
 	region atomic.Pointer[Region]
-	failed atomic.Pointer[any] // what a chunk of the generation panicked with
+	failed atomic.Pointer[any] // the value that a chunk of the generation panicked with
 }
 
-// A share is the chunks of a generation that one worker takes in ascending order: what
-// a kernel fetches beyond its chunk is then the worker's own next one. Who is through
-// with its own takes from the end of another's.
+// A share is the chunks of a generation that one worker runs in ascending order: memory
+// that a kernel prefetches beyond its chunk is then of the worker's next one. A worker that
+// has finished its share steals from the end of another's.
 //
 // It is one word, so that claiming a chunk checks everything at once: a worker that is
 // late for a generation finds all its chunks claimed and cannot claim one of the next,
@@ -86,7 +86,7 @@ const (
 	parkHeld   = 5 * time.Millisecond
 )
 
-// cooperative says that goroutines share one thread without preemption: a goroutine that
+// cooperative: goroutines share one thread without preemption, and one that
 // runs regions in a loop must yield to woken workers, timers and the collector.
 const cooperative = runtime.GOARCH == "wasm"
 
@@ -180,7 +180,7 @@ func (p *Pool) run(first, chunks int, r *Region) {
 	}
 	for i := 0; p.left.Load() > 0; i++ {
 		pause(pauses)
-		if i > patience { // the other thread is not running: give it the CPU
+		if i > patience { // the other thread may not be running: yield the CPU
 			yield()
 		}
 	}
@@ -189,7 +189,7 @@ func (p *Pool) run(first, chunks int, r *Region) {
 	}
 }
 
-// yield gives the CPU to other threads, then calls the Go scheduler. The call lets the
+// yield yields the CPU to other threads, then calls the Go scheduler. The call lets the
 // collector stop the world: a loop of pauses and system calls has no safe point, so Go
 // could preempt it only if a signal happened to arrive between them, while another
 // worker, stopped in a chunk, was waited for. Under load that took half a minute.
@@ -217,7 +217,7 @@ func (p *Pool) claim(worker int, gen uint64) {
 				break
 			}
 			if w != pack(gen, next, end) {
-				return // another generation's: nothing of this one was left to do
+				return // of another generation: this one has no chunk left
 			}
 			r, first := p.region.Load(), int(p.first.Load())
 			count := max(1, (end-next)/claimPart)
@@ -236,7 +236,7 @@ func (p *Pool) claim(worker int, gen uint64) {
 	}
 }
 
-// do runs count chunks from chunk on. Of a panic it leaves out those behind, and Run panics.
+// do runs count chunks from chunk on. If one panics the rest are skipped, and Run panics.
 func (p *Pool) do(r *Region, worker, chunk, count int) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -248,7 +248,7 @@ func (p *Pool) do(r *Region, worker, chunk, count int) {
 	}
 }
 
-// fail keeps what the first chunk panicked with.
+// fail keeps the value of the first panic.
 func (p *Pool) fail(v any) {
 	if err, ok := v.(runtime.Error); ok {
 		v = &Fault{err, debug.Stack()}
@@ -258,7 +258,7 @@ func (p *Pool) fail(v any) {
 
 func (p *Pool) work(w *worker) {
 	defer p.wg.Done()
-	debug.SetPanicOnFault(true) // what is read may be a mapped file that was cut short
+	debug.SetPanicOnFault(true) // weights may be of a mapped file that was truncated
 	var last uint64
 	for {
 		var start time.Time
@@ -305,8 +305,8 @@ func (p *Pool) park(w *worker, last uint64) {
 // Cores returns the number of physical cores this process may use: hyper-
 // threads share the units kernels keep busy, so a second one per core only
 // adds barriers. Where the topology cannot be read it is the number of CPUs.
-// Of a share of the CPUs' time it is what is whole: threads that wait for each
-// other would all stop where the share is used up.
+// A limit on CPU time (a cgroup's quota) is rounded down: threads that wait for each
+// other would all stop when it is used up.
 func Cores() int {
 	n := runtime.NumCPU()
 	if p := physicalCores(); p > 0 && p < n {

@@ -126,7 +126,7 @@ func TestPoolLetsTheWorldStop(t *testing.T) {
 var sink atomic.Int64
 
 // Hold wakes workers, which sleep after Release. A held one sleeps too when no region comes
-// for long enough, and on a busy machine nobody may look before it does.
+// for long enough, and on a busy machine it may do so before the test looks, which then holds again.
 func TestPoolHold(t *testing.T) {
 	p := NewPool(3)
 	defer p.Close()

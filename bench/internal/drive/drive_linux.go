@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Drive is a file system in a file. It is told to write nothing by itself, so that what was not
+// A Drive is a file system in a file. It is set to write nothing by itself, so that what was not
 // synced is in the memory of the system alone.
 type Drive struct {
 	At    string // where it is mounted

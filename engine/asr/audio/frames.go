@@ -9,7 +9,7 @@ import (
 // A Spectrogram is that of a source, as far as it is needed: it keeps
 // frames from the current position on and reads on when more are asked for.
 //
-// The reference cuts off what lies 80 dB below the loudest moment of the whole
+// The reference cuts off values 80 dB below the loudest moment of the whole
 // file. A stream has no whole file, so here it is the loudest moment up to the
 // end of the window at hand. Both are the same from the loudest moment on, and
 // always in the first window; before it, the floor here is lower.
@@ -86,7 +86,7 @@ func (f *Spectrogram) compute() {
 		}
 		f.tops = append(f.tops, top)
 	}
-	// What later frames do not look at goes.
+	// Samples that later frames do not need are dropped.
 	if drop := f.Len()*FrameStep - pastOfTime - f.start; drop > Rate {
 		f.audio = append(f.audio[:0], f.audio[drop:]...)
 		f.start += drop

@@ -74,7 +74,7 @@ func (m *MelBank) frame(dst, x []float32) float32 {
 	return top
 }
 
-// normalise writes the features of log bands to dst: what lies more than eight
+// normalise writes the features of log bands to dst: values more than eight
 // powers of ten below top is cut off, and the rest is moved to about [-1, 1].
 func normalise(dst, x []float32, top float32) {
 	for i, v := range x {

@@ -1,4 +1,4 @@
-// Package audio has what networks hear: 16 kHz samples from a Source, the log-mel
+// Package audio prepares the input of networks: 16 kHz samples from a Source, the log-mel
 // Spectrogram of Whisper, which follows a source, and the Features of others, which are
 // of a piece as a whole.
 package audio

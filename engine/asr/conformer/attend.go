@@ -9,7 +9,7 @@ import (
 )
 
 // An attender writes tokens one after the other, looking at the whole window, behind a
-// prompt that says what is asked: Canary. What it keeps of the tokens before are the inputs
+// prompt that describes the task: Canary. What it keeps of the tokens before are the inputs
 // of its layers.
 type attender struct {
 	*part
@@ -121,7 +121,7 @@ func (a *attender) decode(ctx context.Context, windows []*window) error {
 	return nil
 }
 
-// write writes down a window, up to the end of the text.
+// write transcribes a window, up to the end of the text.
 func (a *attender) write(ctx context.Context, w *window) error {
 	return a.each(ctx, w, w.limit, func(logits []float32) (next int64, more bool) {
 		id := argmax(logits)
@@ -176,7 +176,7 @@ func (a *attender) each(ctx context.Context, w *window, most int, choose func(lo
 	return nil
 }
 
-// empty is what is kept before the first token.
+// empty is the state before the first token.
 func (a *attender) empty() []*onnx.Tensor {
 	if !a.pairs {
 		return []*onnx.Tensor{onnx.NewFloats([]int{a.layers, 1, 0, a.width}, []float32{})}

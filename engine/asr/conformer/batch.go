@@ -16,7 +16,7 @@ type encoder struct {
 	h *head
 }
 
-// states are what the encoder makes of a window.
+// states are the encoder's result for a window.
 type states struct {
 	frames int
 	x      []float32 // (frames, width), or those of all labels of CTC
@@ -96,7 +96,7 @@ func (e *encoder) run(ctx context.Context, windows []*window) error {
 	return nil
 }
 
-// What goes into one run: windows of like lengths, padding included no more than
+// Limits of one run: windows of like lengths, padding included no more than
 // batchFrames of features.
 const (
 	batchWindows = 8

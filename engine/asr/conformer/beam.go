@@ -203,7 +203,7 @@ func join(list []*path, p *path, n int) []*path {
 	for i, q := range list {
 		if q.tokens.same(p.tokens) {
 			if p.score > q.score {
-				p, list[i] = q, p // the better way to the text tells its times
+				p, list[i] = q, p // the likelier path to the text has its times
 			}
 			better := list[i]
 			better.score += math.Log1p(math.Exp(p.score - better.score))

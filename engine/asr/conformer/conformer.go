@@ -2,7 +2,7 @@
 // Parakeet, whose decoder is a transducer (TDT, RNN-T) or CTC, and Canary, whose decoder
 // attends.
 //
-// files.go finds the graphs of a model by what they take and give, in the layouts of
+// files.go finds the graphs of a model by their inputs and outputs, in the layouts of
 // onnx-asr and sherpa-onnx; inputs and outputs go by position, for their names are
 // accidents of exporters. Sound is cut at silence into windows of at most 40 s
 // (transcribe.go), whose features (package audio) the encoder reads, several windows in
@@ -21,7 +21,7 @@ import (
 	"quern/formats/weights"
 )
 
-// Every error for what a model's files hold wraps one of these.
+// Every error of the content of a model's files wraps one of these.
 var (
 	ErrFormat      = weights.ErrFormat
 	ErrUnsupported = weights.ErrUnsupported
@@ -56,7 +56,7 @@ type Model struct {
 // tokens. ctx ends with the last of their requests.
 type decoder interface {
 	decode(ctx context.Context, windows []*window) error
-	// check refuses what it cannot do of a request.
+	// check refuses requests that are not supported.
 	check(r *request) error
 	// measure decodes windows for so many tokens, whatever is in them, and returns how many.
 	measure(ctx context.Context, windows []*window, tokens int) (int, error)
@@ -71,7 +71,7 @@ type window struct {
 	prompt   []int64 // of a decoder that attends
 	limit    int     // tokens it may write
 
-	states *states // what the encoder made of it
+	states *states // the encoder's result
 	tokens []spoken
 	err    error
 	done   chan struct{}
@@ -85,7 +85,7 @@ type spoken struct {
 	logprob float64
 }
 
-// Open loads the model at path: a folder or one of its files. It gives up when ctx ends.
+// Open loads the model at path: a folder or one of its files. It stops when ctx ends.
 func Open(ctx context.Context, path string, o OpenOptions) (*Model, error) {
 	h, err := readHead(path)
 	if err != nil {
@@ -111,7 +111,7 @@ func (m *Model) compile(ctx context.Context, o OpenOptions) (err error) {
 	switch m.Kind {
 	case CTC:
 		m.decoder = &ctc{m}
-		w := m.noise(m.subsampling * 4)[0] // which tells whether the tokens are the graph's
+		w := m.noise(m.subsampling * 4)[0] // to check that the tokens are the graph's
 		if err = m.encoder.run(ctx, []*window{w}); err == nil {
 			err = m.decoder.decode(ctx, []*window{w})
 		}

@@ -13,7 +13,7 @@ import (
 	fonnx "quern/formats/onnx"
 )
 
-// A role is what a graph does in a recogniser.
+// A role is the part of a graph in a recogniser.
 type role int
 
 const (
@@ -29,14 +29,14 @@ const (
 // layouts are the sets of graphs that make a recogniser.
 var layouts = [][]role{{encoding, combined}, {encoding, predictor, joiner}, {encoding, attending}, {labelling}}
 
-// stems are what onnx-asr and sherpa-onnx call the graphs. A file that cannot be opened is
+// stems are onnx-asr's and sherpa-onnx's names of the graphs. A file that cannot be opened is
 // known by them only.
 var stems = map[string]role{
 	"encoder-model": encoding, "decoder_joint-model": combined, "decoder-model": attending,
 	"encoder": encoding, "decoder": predictor, "joiner": joiner, "model": labelling,
 }
 
-// suffix is what exporters append for a number type.
+// suffix is the suffix that exporters append for a number type.
 var suffix = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(.*)[._-](int8|uint8|fp16|fp32|float16|q8|quantized)$`)
 })
@@ -63,7 +63,7 @@ type found struct {
 	problem     error // of the first graph that could not be opened
 }
 
-// config is what is used of onnx-asr's config.json.
+// config is the used part of onnx-asr's config.json.
 type config struct {
 	Type        string `json:"model_type"`
 	Bands       int    `json:"features_size"`
@@ -145,7 +145,7 @@ func stem(name string) (s, number string) {
 	return s, ""
 }
 
-// choose finds out what the graphs do, each in the number type that is wanted, or the
+// choose finds the roles of the graphs, each in the number type that is wanted, or the
 // best there is.
 func (f *found) choose(byName map[string]map[string]string, wanted string) {
 	names := make([]string, 0, len(byName))
@@ -177,7 +177,7 @@ func (f *found) choose(byName map[string]map[string]string, wanted string) {
 	}
 }
 
-// roleOf finds out what a graph does by what it takes and gives.
+// roleOf finds the role of a graph by its inputs and outputs.
 func roleOf(path string) (role, error) {
 	m, err := fonnx.Open(path)
 	if err != nil {

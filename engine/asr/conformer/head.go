@@ -18,13 +18,13 @@ type Kind string
 
 // The kinds.
 const (
-	TDT  Kind = "TDT"   // a transducer that tells how far to move on
+	TDT  Kind = "TDT"   // a transducer that predicts durations, the frames to advance
 	RNNT Kind = "RNN-T" // a transducer
 	CTC  Kind = "CTC"
 	AED  Kind = "AED" // attention: Canary
 )
 
-// A head is what the files of a model tell without being run.
+// A head is what the files of a model say without running them.
 type head struct {
 	Kind   Kind
 	files  *found
@@ -41,7 +41,7 @@ type head struct {
 	languages   []string
 }
 
-// readHead opens the graphs of a model and reads what is beside them.
+// readHead opens the graphs of a model and reads the files beside them.
 func readHead(path string) (_ *head, err error) {
 	f, err := find(path)
 	if err != nil {
@@ -83,7 +83,7 @@ func readHead(path string) (_ *head, err error) {
 	return h, nil
 }
 
-// list names the graphs there are and what they were taken for.
+// list names the graphs and their roles.
 func (f *found) list() string {
 	var names []string
 	for r, at := range f.graphs {
@@ -125,7 +125,7 @@ func number(m *fonnx.Model, key string) int {
 	return n
 }
 
-// sound finds out what features the encoder takes.
+// sound detects the features that the encoder takes.
 func (h *head) sound() (err error) {
 	m := h.first()
 	in := asked(m.Graph)[0]
@@ -169,11 +169,11 @@ func (h *head) sound() (err error) {
 	return nil
 }
 
-// mostDurations bounds what the joint's width beyond the tokens may tell.
+// mostDurations bounds the durations in the joint's width beyond the tokens.
 const mostDurations = 32
 
 // kind finds out how the decoder writes. The width of the joint beyond the number of tokens
-// is the number of durations: sherpa-onnx knows a TDT by its name only.
+// is the number of durations: sherpa-onnx recognises a TDT by its name only.
 func (h *head) kind() error {
 	tokens := len(h.vocab.pieces)
 	fits := func(width int, what string) error {

@@ -7,7 +7,7 @@ import (
 	fonnx "quern/formats/onnx"
 )
 
-// An Info is what the files of a model tell.
+// An Info is the description of a model in its files.
 type Info struct {
 	Kind      Kind
 	Layout    string   // the program whose names its files have
@@ -27,7 +27,7 @@ type Info struct {
 	Ranges    string   // the operator that looks at the range of a whole run, so that windows do not share one; "" where none does
 }
 
-// Describe reads what the files of the model at path tell. Nothing is computed.
+// Describe reads the description of the model at path from its files. Nothing is computed.
 func Describe(path string) (*Info, error) {
 	h, err := readHead(path)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	fonnx "quern/formats/onnx"
 )
 
-// A stream is one hypothesis of what is said in a window. Its slices are not written to
+// A stream is one hypothesis of a window's text. Its slices are not written to
 // once they are made, so a copy is a hypothesis of its own.
 type stream struct {
 	frames *frames
 	t      int   // frame it is at
 	last   int32 // token that was written last
 	state  [2][]float32
-	pred   []float32    // what the predictor made of the tokens, for the rest of the joint
+	pred   []float32    // the predictor's result for the tokens, for the rest of the joint
 	next   [2][]float32 // state after last, of a joint that is not split
 }
 
@@ -30,7 +30,7 @@ func (f *frames) at(t int) []float32 { return f.x[t*f.width:][:f.width] }
 
 // A joint is the predictor and the joint of a transducer.
 type joint interface {
-	// prepare makes what logits needs of all frames of a window.
+	// prepare makes the input of logits of all frames of a window.
 	prepare(ctx context.Context, s *states) (*frames, error)
 	// advance takes the last token of each stream into its state.
 	advance(ctx context.Context, list []*stream) error
@@ -148,7 +148,7 @@ func (j *whole) logits(ctx context.Context, list []*stream, dst []float32) ([]fl
 	return logitsOf(out[0], len(list), j.width, dst)
 }
 
-// logitsOf appends what a joint gives to dst; width below 0 is any.
+// logitsOf appends a joint's logits to dst; width below 0 is any.
 func logitsOf(t *onnx.Tensor, n, width int, dst []float32) ([]float32, error) {
 	t, err := floats(t, "the joint's output", n, 1, 1, width)
 	if err != nil {

@@ -22,7 +22,7 @@ func (r recogniser) Transcribe(ctx context.Context, q engine.TranscribeRequest) 
 	return r.m.Transcribe(ctx, q.Source, q.TranscribeOptions)
 }
 
-// hears says what is written down of a sound that comes in tenths of a second, and how often.
+// hears returns the transcript of a sound that comes in tenths of a second, and how often it ran.
 func hears(t *testing.T, m *conformer.Model, x audio.Samples, o live.Options) (text string, updates int) {
 	t.Helper()
 	feed := live.NewFeed(audio.Rate)

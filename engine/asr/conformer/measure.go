@@ -8,11 +8,11 @@ import (
 	"quern/engine/asr/audio"
 )
 
-// MeasureSeconds is the sound of a window that Measure encodes: enough to tell how fast a
+// MeasureSeconds is the sound of a window that Measure encodes: enough to measure how fast a
 // model is, and about what lies between two silences.
 const MeasureSeconds = 20
 
-// Measure encodes windows of noise and tells how long each part takes. A token is a step of
+// Measure encodes windows of noise and returns how long each part takes. A token is a step of
 // the decoder: of a transducer, predictor and joint; of CTC, nothing is left to do.
 func (m *Model) Measure(ctx context.Context, o asr.MeasureOptions) (asr.Timing, error) {
 	o.Windows = max(1, o.Windows)

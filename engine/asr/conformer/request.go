@@ -21,7 +21,7 @@ func refusef(name, format string, args ...any) error {
 	return &asr.OptionError{Name: name, Message: fmt.Sprintf(format, args...)}
 }
 
-// resolved returns options with defaults in place, or what the model cannot do of them.
+// resolved returns options with defaults in place, or an error of those that the model lacks.
 // What only Whisper needs (guards against made-up text, a text before) is refused where
 // it asks for something, and not where it leaves something out.
 func (m *Model) resolved(o asr.Options) (*request, error) {
@@ -111,7 +111,7 @@ func (m *Model) speaks(r *request) error {
 	return err
 }
 
-// TimesWords reports whether the model tells times of words.
+// TimesWords reports whether the model gives times of words.
 func (m *Model) TimesWords() bool { return m.Kind != AED }
 
 // Translates reports whether the model writes other languages than are spoken.

@@ -31,7 +31,7 @@ func splitJoint(m *fonnx.Model) *split {
 		mask := 0
 		for _, a := range n.Attrs {
 			if a.G != nil || len(a.Graphs) > 0 {
-				return nil // what inner graphs read is not looked into
+				return nil // inner graphs are not analysed
 			}
 		}
 		for _, name := range n.Inputs {

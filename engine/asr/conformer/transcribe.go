@@ -96,7 +96,7 @@ func (t *transcription) run(ctx context.Context) error {
 // leastFrames is the shortest window worth a run: a tenth of a second.
 const leastFrames = 10
 
-// submit has the worker write down a chunk.
+// submit passes a chunk to the worker.
 func (t *transcription) submit(ctx context.Context, chunk vad.Chunk) {
 	m := t.m
 	w := &window{ctx: ctx, frames: m.features.Frames(len(chunk.Audio)), beams: t.r.Beams, prompt: t.r.prompt}
@@ -157,7 +157,7 @@ func (t *transcription) show(ctx context.Context) error {
 	return nil
 }
 
-// wait waits for windows that were given up, which the worker still holds.
+// wait waits for cancelled windows that the worker still holds.
 func (t *transcription) wait() {
 	for _, p := range t.pending {
 		<-p.done

@@ -297,7 +297,7 @@ func TestStopping(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("it ends with %v", err)
 	}
-	// What the source fails with is told.
+	// The source's error is returned.
 	for _, err = range m.Transcribe(t.Context(), broken{}, asr.Options{}) {
 	}
 	if !errors.Is(err, io.ErrUnexpectedEOF) {

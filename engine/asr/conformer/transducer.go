@@ -96,7 +96,7 @@ func (m *Model) newJoint(ctx context.Context, compile Compiler) (joint, error) {
 	return j, m.learn(ctx, compile, j, cut)
 }
 
-// learn runs the sides of a joint to find out what shapes and types they give its rest, which
+// learn runs the sides of a joint to find the shapes and types that they give its rest, which
 // is compiled for those.
 func (m *Model) learn(ctx context.Context, compile Compiler, j *parts, cut *split) error {
 	w := m.noise(m.subsampling * 4)[0]

@@ -112,7 +112,7 @@ func parseVocabulary(data []byte) (*vocabulary, error) {
 	return v, nil
 }
 
-// understand finds out what the pieces are of a text.
+// understand finds the texts of the pieces.
 func (v *vocabulary) understand() {
 	v.bytes = make([]string, len(v.pieces))
 	marked := 0

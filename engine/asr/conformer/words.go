@@ -39,7 +39,7 @@ func (m *Model) segments(w *window, r *request) (list []asr.Segment) {
 	return list
 }
 
-// closers may stand behind what ends a sentence.
+// closers may follow the end of a sentence.
 const closers = "\"'”’»)]}"
 
 // ends reports whether a sentence ends with a word.
@@ -90,7 +90,7 @@ func (m *Model) words(w *window) (list []word) {
 		}
 		start, end := min(float64(t.at)*seconds, long), 0.0
 		switch {
-		case m.Kind == AED: // which tells no times
+		case m.Kind == AED: // it gives no times
 			end = long
 		case t.frames > 0:
 			end = float64(t.at+t.frames) * seconds

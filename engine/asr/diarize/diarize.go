@@ -5,7 +5,7 @@
 // A Listener is given the sound piece by piece and keeps, beside the windows at hand, a
 // byte for every frame and an embedding for every local speaker. Where a network of
 // voices has a pooling over time that can be told apart from the rest (split.go), what lies
-// before it runs once over the sound, whoever speaks and however windows overlap.
+// before it runs once over the sound, whatever its speakers and however windows overlap.
 package diarize
 
 import (
@@ -21,7 +21,7 @@ import (
 	"quern/formats/weights"
 )
 
-// Every error for what a model's files hold wraps one of these.
+// Every error of the content of a model's files wraps one of these.
 var (
 	ErrFormat      = weights.ErrFormat
 	ErrUnsupported = weights.ErrUnsupported
@@ -61,7 +61,7 @@ const (
 	stepSeconds = float64(stepSamples) / rate
 )
 
-// Open loads the networks. It gives up when ctx ends.
+// Open loads the networks. It stops when ctx ends.
 func Open(ctx context.Context, f Files, compile Compiler) (_ *Model, err error) {
 	m := &Model{step: stepSamples}
 	defer func() {
@@ -113,7 +113,7 @@ func Open(ctx context.Context, f Files, compile Compiler) (_ *Model, err error) 
 	return m, nil
 }
 
-// Check reads what the files say without computing anything, and refuses what does not fit.
+// Check reads the files without computing anything, and refuses networks that do not fit.
 func Check(f Files) error {
 	for _, x := range []struct {
 		what, path string

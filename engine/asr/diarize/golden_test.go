@@ -301,7 +301,7 @@ func (e *embedding) joinAll(t testing.TB, compile Compiler) {
 	e.parts = nil
 }
 
-// hear gives a listener sound in uneven pieces.
+// hear feeds a listener sound in uneven pieces.
 func hear(t testing.TB, l *Listener, x []float32) {
 	t.Helper()
 	for n := 1; len(x) > 0; n = n*7%100003 + 1 {

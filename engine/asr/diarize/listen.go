@@ -10,7 +10,7 @@ import (
 	"quern/engine/onnx"
 )
 
-// A Listener is given a sound and says in the end who spoke when.
+// A Listener is given a sound, and in the end returns its speakers and their turns.
 type Listener struct {
 	m       *Model
 	o       speakers.Options
@@ -23,7 +23,7 @@ type Listener struct {
 	blocked int     // sample of the next block
 }
 
-// A window is what was found in one.
+// A window is the findings of one.
 type window struct {
 	speakers.Window
 	at     int             // sample
@@ -34,7 +34,7 @@ type window struct {
 	alone  []int           // frames in which a local speaker speaks alone
 }
 
-// A block is what a network of voices has made of a piece of the sound, as long as a window.
+// A block is the states of a network of voices for a piece of the sound, as long as a window.
 type block struct {
 	at, n  int // samples
 	states *onnx.Tensor
@@ -58,7 +58,7 @@ func (l *Listener) Hear(ctx context.Context, x []float32) error {
 	return nil
 }
 
-// heard is how many samples have come.
+// heard is how many samples were read.
 func (l *Listener) heard() int { return l.from + len(l.x) }
 
 // sound is n samples from one on, as far as they have come.
@@ -236,7 +236,7 @@ func (m *Model) pieces(mask []bool, begin int) (list [][2]int) {
 // speaker by the clusters' means.
 const mostTrained = 4096
 
-// Finish ends the sound and says who spoke.
+// Finish ends the sound and returns its speakers.
 func (l *Listener) Finish(ctx context.Context) (*speakers.Result, error) {
 	m := l.m
 	s := m.segmentation
@@ -319,7 +319,7 @@ type voiceSpan struct {
 }
 
 // centroids makes speakers of the embeddings: of those that were alone for a fifth of their
-// window, with the help of those that were for a tenth, or of all where nobody was. There
+// window, with the help of those that were for a tenth, or of all where none was. There
 // are none where the only window tells its speakers apart itself and as many as there may be.
 func (l *Listener) centroids() (means [][]float32, apart bool) {
 	var clean, short, all []voiceSpan

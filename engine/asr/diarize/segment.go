@@ -30,7 +30,7 @@ type segmentation struct {
 	count   int // frames of a window
 }
 
-// number reads a whole number of a file's metadata, or what holds without.
+// number reads a whole number of a file's metadata, or returns the default.
 func number(m *fonnx.Model, key string, standard, least, most int) (int, error) {
 	text, ok := m.Meta[key]
 	if !ok || text == "" {
@@ -43,8 +43,8 @@ func number(m *fonnx.Model, key string, standard, least, most int) (int, error) 
 	return n, nil
 }
 
-// readSegmentation reads what a file tells. What sherpa-onnx writes into its metadata is
-// pyannote's own where it is missing.
+// readSegmentation reads the parameters in a file's metadata, as sherpa-onnx writes it. Missing
+// ones are pyannote's own.
 func readSegmentation(m *fonnx.Model) (*segmentation, error) {
 	in, out := asked(m.Graph), m.Graph.Outputs
 	if len(in) != 1 || len(out) != 1 || !takes(in[0], -1, 1, -1) || !takes(out[0], -1, -1, -1) {
@@ -103,8 +103,7 @@ func powerset(n, most int) (list []uint8) {
 	return list
 }
 
-// newSegmentation makes a file ready and has it listen to silence, which tells how many
-// frames a window has.
+// newSegmentation compiles a file and runs it over silence, to count the frames of a window.
 func newSegmentation(ctx context.Context, m *fonnx.Model, compile Compiler) (*segmentation, error) {
 	s, err := readSegmentation(m)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"quern/kernels/vec"
 )
 
-// A split is a network of voices cut at its pooling over time: what lies before runs once
-// over the sound, block by block, and its states are pooled anew for every speaker of a
+// A split is a network of voices cut at its pooling over time: the part before runs once
+// over the sound, block by block, and its states are pooled again for every speaker of a
 // window, over the frames in which that one speaks.
 //
 // Where the cut is follows from the graph: all ways from the features to the embedding
@@ -26,13 +26,13 @@ type split struct {
 	states      string // of the trunk
 	out         string
 	axis        int   // of the states: frames
-	shape       []int // of what is pooled
+	shape       []int // of the pooled states
 	deviations  bool  // beside means
 	less        bool  // variances are of one degree of freedom less
 	epsilon     float64
 }
 
-// before runs what lies before the pooling.
+// before runs the part before the pooling.
 func (s *split) before(ctx context.Context, e *embedding, rows []float32) (*onnx.Tensor, error) {
 	in, err := e.tensors(rows)
 	if err != nil {

@@ -2,7 +2,7 @@ package heard
 
 import "strings"
 
-// languages are what Whisper was trained on, in the order of their tokens. The
+// languages are those Whisper was trained on, in the order of their tokens. The
 // last came with large-v3.
 //
 // Radford et al., "Robust Speech Recognition via Large-Scale Weak Supervision",
@@ -64,9 +64,9 @@ func ofThree(s string) string {
 	return ""
 }
 
-// LanguageCode returns the code Whisper knows a language by, given a code or an
+// LanguageCode returns Whisper's code of a language, given a code or an
 // English name in any case; a region after the code ("pt-BR") is left out. It
-// returns "" for what is no language of Whisper's.
+// returns "" for a text that is no language of Whisper's.
 func LanguageCode(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if code := aliases[s]; code != "" {

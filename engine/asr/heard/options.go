@@ -1,6 +1,6 @@
-// Package heard has the words for what recognisers of speech are asked and what they have heard:
-// options, segments with their words, guards and languages. It knows no model, so that whoever
-// only passes these on links none.
+// Package heard has the types of recognisers' input and output:
+// options, segments with their words, guards and languages. It imports no model, so that
+// packages which only pass these on link none.
 package heard
 
 import (
@@ -12,10 +12,10 @@ import (
 	"quern/engine/token"
 )
 
-// ErrOptions marks options that ask for what there is not.
+// ErrOptions marks options that are not supported.
 var ErrOptions = errors.New("bad transcription options")
 
-// An OptionError is an option that a model does not know, by the name it has in requests. It
+// An OptionError is an option that a model does not have, by its name in requests. It
 // wraps ErrOptions.
 type OptionError struct{ Name, Message string }
 
@@ -50,7 +50,7 @@ const (
 	// GuardRepeats drops segments of one repeated token and cuts repetitions
 	// of a phrase to one.
 	GuardRepeats
-	// GuardSignOff drops phrases that close videos where the model hears little
+	// GuardSignOff drops phrases that close videos where the model finds little
 	// speech or the audio is quiet: it learnt them from subtitles over silence.
 	GuardSignOff
 )
@@ -58,7 +58,7 @@ const (
 // NoGuards is all of them.
 const NoGuards = 1<<8 - 1
 
-// guards are the names requests know them by.
+// guards are their names in requests.
 var guards = []struct {
 	name string
 	is   Guard
@@ -68,7 +68,7 @@ var guards = []struct {
 	{"all", NoGuards},
 }
 
-// GuardNames returns the names GuardNamed knows.
+// GuardNames returns the names that GuardNamed takes.
 func GuardNames() []string {
 	list := make([]string, len(guards))
 	for i, g := range guards {
@@ -92,7 +92,7 @@ func GuardNamed(name string) (Guard, bool) {
 type Options struct {
 	Language  string // code or English name; "" is found out from the first window
 	Translate bool   // to English
-	Target    string // code or name of the language to translate to; "" is Translate's, or what is spoken
+	Target    string // code or name of the language to translate to; "" is Translate's, or the spoken one
 	// NoPunctuation leaves out punctuation and capitals, where the model can.
 	NoPunctuation bool
 
@@ -118,7 +118,7 @@ type Options struct {
 	// Chunked decodes pieces of up to 30 s, cut in pauses, for
 	// themselves and several at a time: faster, and a little different.
 	Chunked bool
-	// Pauses has models that tell no times of words within a window cut windows at every
+	// Pauses has models without times of words within a window cut windows at every
 	// pause that is a second after the last, so that a segment has one speaker more often.
 	Pauses bool
 
@@ -140,7 +140,7 @@ type Options struct {
 	Info *Info
 }
 
-// Info is what is known of the audio as a whole.
+// Info describes the audio as a whole.
 type Info struct {
 	Language    string  // code; known before the first segment
 	Probability float64 // of a language that was found out; else 1
@@ -164,7 +164,7 @@ type Segment struct {
 	Words    []Word         // with Options.Words
 	Logprobs []TokenLogprob // with Options.Logprobs, of the text's tokens
 	Language string         // code
-	Speaker  int            // who says it, from 1; 0 is not known
+	Speaker  int            // number of the speaker, from 1; 0 is unknown
 	Overlap  bool           // others speak meanwhile, for half of it at least
 	// Repaired says that GuardRepeats cut the text.
 	Repaired bool
@@ -198,7 +198,7 @@ type Word struct {
 	Probability float64
 	Speaker     int        // as of Segment
 	Overlap     bool       // as of Segment
-	Tokens      []token.ID // with which a model wrote it; nil where it does not tell
+	Tokens      []token.ID // with which a model wrote it; nil where that is unknown
 }
 
 // Cut returns the parts of s before word k and from it on, where 0 < k < len(s.Words).

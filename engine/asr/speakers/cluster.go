@@ -2,7 +2,7 @@ package speakers
 
 import "math"
 
-// Options say what is known of the speakers before.
+// Options are facts about the speakers that are known before.
 type Options struct {
 	Bounds
 	// Threshold is how far apart clusters are that are joined, as a multiple of the published
@@ -14,7 +14,7 @@ type Options struct {
 // A Voice is that of a person who is known by name.
 type Voice struct {
 	Name  string
-	Sound []float32 // mono at 16 kHz, with nobody else
+	Sound []float32 // mono at 16 kHz, of this person alone
 }
 
 // Clustering makes speakers of embeddings: by agglomeration or, where there is a PLDA of
@@ -28,7 +28,7 @@ type Clustering struct {
 // apart, which is VBx where p is not nil. Of windows farther apart than a second a speaker
 // has fewer; the share of all that a speaker has at least is a hundredth, so that one of
 // eleven is not taken for another. Noise and telephones bring all voices nearer to each
-// other, but not to themselves: speakers are told apart from half the threshold on where more than
+// other, but not to themselves: speakers are kept apart from half the threshold on where more than
 // four times the width of each lies between them. A width is known of those who are heard in
 // two places that share no sound; windows over one turn are alike whatever the network. So
 // those of one person would be taken for two only where two of them are clusters within a

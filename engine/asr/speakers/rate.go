@@ -21,7 +21,7 @@ func (e *ErrorRate) DER() float64 {
 	return 0
 }
 
-// Scoring says what of the time is scored. Collar is the seconds on each side of every
+// Scoring says which time is scored. Collar is the seconds on each side of every
 // boundary of the reference that are not, as NIST counts them; pyannote.metrics calls
 // twice that its collar.
 type Scoring struct {

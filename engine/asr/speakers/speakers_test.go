@@ -127,7 +127,7 @@ func TestVoices(t *testing.T) {
 }
 
 // A frame that one window of two takes for speech is speech: halves are rounded up. Two
-// local speakers who are one count as one voice, and nobody speaks whom no window has.
+// local speakers who are one count as one voice; speakers in no window have no turns.
 func TestTimeline(t *testing.T) {
 	line := speakers.Timeline{Frames: speakers.Frames{Step: 1, Rate: 1}, Windows: []speakers.Window{
 		{First: 0, Active: []uint8{0, 1, 3, 3}, Of: []int{1, 1}},
@@ -237,7 +237,7 @@ func TestLabel(t *testing.T) {
 	}
 	for _, s := range (&speakers.Result{}).Label([]heard.Segment{{Text: " a", Words: []heard.Word{word(" a", 0, 1)}}}) {
 		if s.Speaker != 0 || s.Words[0].Speaker != 0 {
-			t.Errorf("a speaker where nobody speaks: %+v", s)
+			t.Errorf("a speaker without speech: %+v", s)
 		}
 	}
 }
@@ -281,7 +281,7 @@ func TestBayes(t *testing.T) {
 }
 
 // Two local speakers of a window are two, where that is asked for, and one without an
-// embedding is nobody.
+// embedding has no speaker, −1.
 func TestNearest(t *testing.T) {
 	x, centroids := [][]float32{{1, 0.1}, nil, {1, 0.2}}, [][]float32{{1, 0}, {0, 1}}
 	if got, want := speakers.Nearest(x, centroids, false), []int{0, -1, 0}; !slices.Equal(got, want) {
@@ -290,7 +290,7 @@ func TestNearest(t *testing.T) {
 	if got, want := speakers.Nearest(x, centroids, true), []int{0, -1, 1}; !slices.Equal(got, want) {
 		t.Errorf("apart: %d, want %d", got, want)
 	}
-	// One known voice is of the second speaker, one of nobody.
+	// One known voice is of the second speaker, one of none.
 	if got, want := speakers.Known(centroids, []string{"ann", "bob"}, [][]float32{{-1, -1}, {0.1, 2}}), []string{"", "bob"}; !slices.Equal(got, want) {
 		t.Errorf("known %q, want %q", got, want)
 	}

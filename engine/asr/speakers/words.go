@@ -11,7 +11,7 @@ func (u Turn) Overlaps(start, end float64) float64 {
 	return max(0, min(u.End, end)-max(u.Start, start))
 }
 
-// Speaking returns the speaker with the most of a time, or −1 where nobody speaks.
+// Speaking returns the speaker with the most of a time, or −1 where it has no speech.
 func Speaking(turns []Turn, start, end float64) int {
 	common := make(map[int]float64)
 	best := -1
@@ -48,7 +48,7 @@ type Result struct {
 
 // Label gives segments and words their speakers, and cuts segments where the speaker
 // changes from one word to the next. Words outside of all turns have the speaker of the
-// closest one. Segments are numbered anew.
+// closest one. Segments are renumbered.
 func (r *Result) Label(segments []heard.Segment) []heard.Segment {
 	var out []heard.Segment
 	for _, s := range segments {
@@ -86,7 +86,7 @@ func change(words []heard.Word) int {
 	return 0
 }
 
-// who returns the speaker of a time, from 1, or 0 where nobody ever speaks.
+// who returns the speaker of a time, from 1, or 0 if r.Sole is empty.
 func (r *Result) who(start, end float64) int {
 	by := Speaking(r.Sole, start, end)
 	if by < 0 {
@@ -130,7 +130,7 @@ func (r *Result) Number() {
 		u.Speaker = number[u.Speaker]
 	}
 	for i := range r.Sole {
-		r.Sole[i].Speaker = number[r.Sole[i].Speaker] // whoever speaks alone has a turn too
+		r.Sole[i].Speaker = number[r.Sole[i].Speaker] // each speaker of Sole has a turn too
 	}
 	r.Names = names
 }

@@ -7,7 +7,7 @@ import (
 	"quern/engine/asr/audio"
 )
 
-// A Cutter cuts what a Gate lets through into chunks: at the end of the first stretch
+// A Cutter cuts the audio that a Gate passes on into chunks: at the end of the first stretch
 // of speech that leaves at least so many samples. A chunk of the most samples there may
 // be is cut at the end of a stretch where that leaves more than a third of it, else
 // where it is quietest near the end.
@@ -16,19 +16,19 @@ type Cutter struct {
 	least, most int     // samples of a chunk
 	back        []Chunk // to be returned once more
 	buf         []float32
-	from        int   // place of buf[0] in what the gate sent
+	from        int   // place of buf[0] in the audio that the gate sent
 	cuts        []int // ends of stretches in buf
 	eof         bool
 }
 
-// A Chunk is audio with its place in what a gate sent, and where that came from.
+// A Chunk is audio with its place in the audio that a gate sent, and the source of that.
 type Chunk struct {
 	Audio  []float32
 	At     int
 	Pieces []Piece
 }
 
-// NewCutter returns a Cutter of what g lets through.
+// NewCutter returns a Cutter of the audio that g passes on.
 func NewCutter(g *Gate, least, most int) *Cutter { return &Cutter{g: g, least: least, most: most} }
 
 // Return has Next return chunks once more before others.

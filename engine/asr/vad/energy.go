@@ -6,7 +6,7 @@ import (
 	"quern/engine/asr/audio"
 )
 
-// EnergyDetector takes for speech what is clearly louder than the background.
+// EnergyDetector takes sound for speech that is clearly louder than the background.
 // It needs no model, and it errs on the side of passing sound on: music and
 // bangs are speech to it, and noise is until it has lasted for a while. It
 // leaves out silence, what is below -60 dBFS, and steady hum and hiss.

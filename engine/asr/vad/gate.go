@@ -6,8 +6,8 @@ import (
 	"quern/engine/asr/audio"
 )
 
-// A Piece is a stretch of audio that goes on to the model: n samples from sample
-// from of the source, which become those from sample at of what goes on.
+// A Piece is a stretch of audio that is passed to the model: n samples from sample
+// from of the source, which become those from sample at of the audio that is passed on.
 type Piece struct{ from, at, n int }
 
 // A Gate lets only the speech of audio through. It looks ahead by no more than a
@@ -20,8 +20,8 @@ type Gate struct {
 	audio  []float32
 	start  int // sample number of audio[0]
 	heard  int // samples the ear has had
-	sent   int // end of what is sent or never will be
-	ready  int // end of what may be sent
+	sent   int // end of the samples that are sent or never will be
+	ready  int // end of the samples that may be sent
 	out    int // samples sent
 	pieces []Piece
 
@@ -31,7 +31,7 @@ type Gate struct {
 	quiet     int // where silence began in speech; 0 while there is none
 }
 
-// NewGate returns a gate between src and what reads from it. Options are Resolved.
+// NewGate returns a gate between src and its reader. Options are Resolved.
 func NewGate(src audio.Reader, d Detector, o Options) *Gate {
 	return &Gate{src: src, ear: d.Listen(), o: o}
 }
@@ -67,9 +67,9 @@ func (g *Gate) Read(ctx context.Context, dst []float32) (n int, end bool, err er
 
 func samplesIn(seconds float64) int { return int(seconds * audio.Rate) }
 
-// listen hears one more hop and decides what it means for the audio so far.
+// listen reads one more hop and decides whether speech has begun or ended.
 func (g *Gate) listen(ctx context.Context) {
-	// Nothing before what could still become the padding of speech is kept.
+	// Samples are kept from the first on that may still become the padding of speech.
 	pad := samplesIn(g.o.Pad)
 	keep := max(g.sent, g.heard-pad-Hop)
 	if g.speaking {
@@ -102,7 +102,7 @@ func (g *Gate) decide(p float32, n int) {
 	case !g.speaking:
 		return
 	case p >= g.o.Release:
-		// Between the two thresholds silence goes on if it had begun.
+		// Between the two thresholds silence continues if it had begun.
 		if p >= g.o.Threshold {
 			g.quiet = 0
 		}

@@ -12,7 +12,7 @@ import (
 // ErrFormat marks a file that is no detector.
 var ErrFormat = weights.Malformed("speech detector")
 
-// The sizes of the Silero detector: it hears a hop together with the end of the
+// The sizes of the Silero detector: its input is a hop together with the end of the
 // one before.
 const (
 	sileroPast   = 64
@@ -65,7 +65,7 @@ func OpenSilero(path string) (*Silero, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer set.Close() // what is needed is copied
+	defer set.Close() // the weights are copied
 	return NewSilero(set)
 }
 

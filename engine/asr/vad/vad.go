@@ -12,7 +12,7 @@ type Detector interface {
 	Listen() Listener
 }
 
-// A Listener hears one stream of audio.
+// A Listener reads one stream of audio.
 type Listener interface {
 	// Hear returns how likely the next Hop samples are speech, from 0 to 1.
 	Hear(x []float32) float32
@@ -27,7 +27,7 @@ func (Everything) Listen() Listener { return Everything{} }
 // Hear implements Listener.
 func (Everything) Hear([]float32) float32 { return 1 }
 
-// Hop is how many samples a Listener hears at a time: 32 ms.
+// Hop is how many samples a Listener reads at a time: 32 ms.
 const Hop = 512
 
 // Options say what counts as a stretch of speech. Times are in seconds; a

@@ -261,7 +261,7 @@ func TestSileroTensors(t *testing.T) {
 	}
 }
 
-// A detector hears a stream piece by piece.
+// A detector reads a stream piece by piece.
 func ExampleEnergyDetector() {
 	l := EnergyDetector{}.Listen()
 	quiet, loud := make([]float32, Hop), make([]float32, Hop)

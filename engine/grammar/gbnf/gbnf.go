@@ -20,7 +20,7 @@ import (
 // Options say how to read a grammar.
 type Options struct {
 	Root  string                                // rule to begin with; "root" if empty
-	Token func(text string) (id int32, ok bool) // finds <name>, with its brackets; nil knows none
+	Token func(text string) (id int32, ok bool) // finds <name>, with its brackets; nil: there are none
 }
 
 // Limits of the format; what is built counts against those of the Builder.

@@ -2,7 +2,7 @@ package schema
 
 import "slices"
 
-// A named tells what the clauses' members say of one name, or of a class of names.
+// A named is what the clauses' members say of one name, or of a class of names.
 type named struct {
 	name     string // of one that is declared somewhere
 	declared bool

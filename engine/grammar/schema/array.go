@@ -237,7 +237,7 @@ func (a *arrayMaker) distinct(at string) (*grammar.Node, error) {
 }
 
 // choices are the values that elements may have, or nil if they are not known; at is
-// who wants to know.
+// the place that errors name.
 func (a *arrayMaker) choices(at string) ([]*value, error) {
 	lits := a.at(a.clause, 0)
 	var list []*value

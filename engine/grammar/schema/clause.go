@@ -52,7 +52,7 @@ var (
 type side struct {
 	l    literal
 	kind kind
-	all  bool // every alternative of anyOf is told apart, for unevaluated members
+	all  bool // every alternative of anyOf is distinguished, for unevaluated members
 }
 
 // maxClauses bounds the clauses made for one schema.

@@ -219,7 +219,7 @@ func (c *compiler) empty(n *node) (bool, error) {
 	return none, nil
 }
 
-// matches says whether n matches s.
+// matches reports whether n matches s.
 func (c *compiler) matches(n *node, s string) (bool, error) {
 	switch n {
 	case nothing:

@@ -81,7 +81,7 @@ func readFixtures(t testing.TB, path string) []fixture {
 	return list
 }
 
-// reach says whether the grammar lets the whole text pass, and end there.
+// reach reports whether the grammar lets the whole text pass, and end there.
 func reach(g *grammar.Grammar, text string) error {
 	s := g.New()
 	for i := range len(text) {
@@ -128,7 +128,7 @@ func spaced(raw []byte) string {
 	return out.String()
 }
 
-// even says whether the number of backslashes at the end is.
+// even reports whether the number of backslashes at the end is.
 func even(b []byte) bool {
 	return (len(b)-len(bytes.TrimRight(b, `\`)))%2 == 0
 }

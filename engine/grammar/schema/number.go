@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Numbers are constrained as texts. A constraint knows plain decimals, -?1.50 and such;
+// Numbers are constrained as texts. A constraint allows plain decimals, -?1.50 and such;
 // where there is any, exponents are not written. Bounds and divisors are automata over
 // the digits, which the expressions' own intersection and complement combine.
 

@@ -147,7 +147,7 @@ func (o *objectMaker) neededFields() int {
 	return n
 }
 
-// refuse is the error of the first constraint of which where knows the keyword.
+// refuse is the error of the first constraint whose keyword is in where.
 func (o *objectMaker) refuse(where func(constraint) string, reason string) error {
 	for _, x := range o.clause {
 		if at := where(x); at != "" {
@@ -309,7 +309,7 @@ func (o *objectMaker) makeTail(conditions int) (*grammar.Node, error) {
 			also = append(also, x.l)
 		}
 	}
-	// Names are told apart by which of the patterns they match; classes with the same
+	// Names are classified by the patterns they match; classes with the same
 	// values are one.
 	classes := map[string]*node{}
 	values := map[string]literals{}

@@ -193,7 +193,7 @@ const (
 	yes
 )
 
-// holds says whether texts are of t that lead to the states and end there, or, without
+// holds reports whether texts are of t that lead to the states and end there, or, without
 // ends, go on.
 func (p *product) holds(t *term, at []int32, ends bool) answer {
 	switch t.op {

@@ -19,7 +19,7 @@ type resource struct {
 
 // What stands in a member of a schema object.
 const (
-	notSchema  = iota // values, or what no draft knows
+	notSchema  = iota // values, or keywords of no draft
 	oneSchema         // a schema
 	schemaList        // an array of schemas, or one schema
 	schemaMap         // an object of schemas, or of something else

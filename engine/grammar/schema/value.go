@@ -196,7 +196,7 @@ func (v *value) rational() *big.Rat {
 	return r
 }
 
-// equal says whether two values are the same in the sense of JSON Schema: numbers by
+// equal reports whether two values are the same in the sense of JSON Schema: numbers by
 // value, objects without regard to order.
 func equal(a, b *value) bool {
 	if a.kind != b.kind || len(a.list) != len(b.list) {

@@ -98,7 +98,7 @@ func (c *compiler) voidNow(lits literals) (bool, error) {
 	return true, nil
 }
 
-// may says whether s might allow a value of the kind, following references and
+// may reports whether s might allow a value of the kind, following references and
 // connectives to a depth.
 func (c *compiler) may(s *schema, k kind, depth int) bool {
 	if s.kind == 0 {

@@ -1,4 +1,4 @@
-// Package graphtest holds backends and Execs against what package graph promises.
+// Package graphtest tests that backends and Execs keep the contracts of package graph.
 package graphtest
 
 import (
@@ -28,7 +28,7 @@ const (
 	blocks, size = 8, 4
 )
 
-// Backend tests what open opens, which it closes.
+// Backend tests the Backend that open returns, and closes it.
 func Backend(t *testing.T, open func(t *testing.T) graph.Backend) {
 	b := open(t)
 	defer func() {
@@ -123,7 +123,7 @@ func testDo(t *testing.T, b graph.Backend) {
 	}
 }
 
-// An asked is a context that tells when it is first looked at.
+// An asked is a context that closes a channel when it is first looked at.
 type asked struct {
 	context.Context
 	once  sync.Once
@@ -136,7 +136,7 @@ func asks(parent context.Context) (*asked, context.CancelFunc) {
 }
 
 func (a *asked) Err() error {
-	err := a.Context.Err() // before it tells
+	err := a.Context.Err() // before the channel is closed
 	a.once.Do(func() { close(a.asked) })
 	return err
 }
@@ -146,7 +146,7 @@ func (a *asked) Done() <-chan struct{} {
 	return a.Context.Done()
 }
 
-// testCompile: weights are placed bit by bit, all of them, and not for who has gone.
+// testCompile: weights are placed part by part, all of them, and none after ctx has ended.
 func testCompile(t *testing.T, b graph.Backend, p *graph.Program) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -238,7 +238,7 @@ func run(t *testing.T, x graph.Exec, in *graph.Batch, kv graph.Cache) []float32 
 	return slices.Clone(out[0])
 }
 
-// take returns what Take was given.
+// take returns the rows that Take was called with.
 func take(t *testing.T, x graph.Exec, in *graph.Batch, kv graph.Cache, top []int) []graph.Row {
 	t.Helper()
 	var mu sync.Mutex
@@ -267,7 +267,7 @@ func take(t *testing.T, x graph.Exec, in *graph.Batch, kv graph.Cache, top []int
 	return taken
 }
 
-// checkRow says what is wrong with a row of which n logits were enough.
+// checkRow returns an error if a row of which n logits were needed is wrong.
 func checkRow(r graph.Row, logits []float32, n int) error {
 	if r.IDs == nil {
 		if !slices.Equal(r.Logits, logits) {
@@ -334,7 +334,7 @@ func testBatches(t *testing.T, x graph.Exec, kv graph.Cache) {
 // A foreign cache is none of the backend's.
 type foreign struct{ graph.Cache }
 
-// testCopy: who goes on from copies of blocks sees what they are copies of.
+// testCopy: a sequence that continues from copies of blocks has the results of the originals.
 func testCopy(t *testing.T, x graph.Exec, kv graph.Cache) {
 	run(t, x, batch([]int32{3, 1, 4}, []int32{1, 5}), kv)
 	next := func(table ...int32) []float32 {
@@ -350,8 +350,8 @@ func testCopy(t *testing.T, x graph.Exec, kv graph.Cache) {
 	}
 }
 
-// testPortable: who goes on from blocks that were taken out and brought back elsewhere sees
-// what they held.
+// testPortable: a sequence that continues from blocks that were read, and written to others, has
+// the results of the originals.
 func testPortable(t *testing.T, x graph.Exec, kv graph.Cache) {
 	c, ok := kv.(graph.Portable)
 	if !ok {

@@ -19,7 +19,7 @@ import (
 const Commit = "0123456789abcdef0123456789abcdef01234567"
 
 // A Hub has one set of files under every name of a repository but OWNER/absent, which does
-// not exist, and OWNER/gated, which nobody may read.
+// not exist, and OWNER/gated, which no token may read.
 type Hub struct {
 	*httptest.Server
 	files map[string][]byte

@@ -15,8 +15,8 @@ type Model struct {
 	free          chan []byte
 }
 
-// Model returns what keeps blocks, and states behind them, of so many bytes; 0 are not kept.
-// notify must not wait.
+// Model returns a Model of blocks, and states behind them, of so many bytes; 0: these are not kept.
+// notify must not block.
 func (s *Store) Model(block, states int64, notify func()) *Model {
 	return &Model{s: s, block: int(block), states: int(states), notify: notify, free: make(chan []byte, min(ahead, 1+spare/max(1, block+states)))}
 }
@@ -25,7 +25,7 @@ func (s *Store) Model(block, states int64, notify func()) *Model {
 func (m *Model) Use() uint64                { return m.s.Use() }
 func (m *Model) Touch(keys []Key, n uint64) { m.s.Touch(keys, n) }
 
-// room returns memory for a block, which is used again.
+// room returns memory for a block, from a free list.
 func (m *Model) room(n int) []byte {
 	if n == m.block {
 		select {
@@ -46,8 +46,8 @@ func (m *Model) give(b []byte) {
 	}
 }
 
-// Save has a block written, the depth-th of the sequence of use n, as fill gives it; fill is
-// called now, or not where it is there already or there is no room in the queue.
+// Save queues a block for writing, the depth-th of the sequence of use n. fill copies its bytes; it
+// is called before Save returns, or not where the block is kept already or the queue is full.
 func (m *Model) Save(k Key, depth int, n uint64, fill func([]byte) error) {
 	m.save(k, m.block, at(n, depth), fill)
 }
@@ -66,7 +66,7 @@ func (m *Model) save(k Key, size int, used stamp, fill func([]byte) error) {
 	err := fill(w.data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil { // of the device, which says so itself
+	if err != nil { // of the device, which logs it itself
 		delete(s.pending, k)
 		s.queued -= int64(size)
 		s.stats.Dropped++
@@ -76,7 +76,7 @@ func (m *Model) save(k Key, size int, used stamp, fill func([]byte) error) {
 	s.write.Signal()
 }
 
-// admit says whether a block is to be written.
+// admit reports whether a block is to be written.
 func (s *Store) admit(k Key, size int64, used stamp) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *Store) admit(k Key, size int64, used stamp) bool {
 	return true
 }
 
-// A Fetch reads blocks of one sequence ahead of who takes them. Its methods do not wait and
+// A Fetch reads blocks of one sequence ahead of its caller. Its methods do not wait and
 // are for one goroutine.
 type Fetch struct {
 	m    *Model
@@ -112,7 +112,7 @@ type Fetch struct {
 }
 
 const (
-	ahead = 16       // blocks that are read ahead of who takes them
+	ahead = 16       // blocks that are read ahead of the caller
 	most  = 64 << 20 // bytes of all that are
 	spare = 16 << 20 // bytes that a model keeps for the next
 )
@@ -125,7 +125,7 @@ type Block struct {
 	m      *Model
 }
 
-// Release gives the Block's memory back.
+// Release frees the Block's memory.
 func (b *Block) Release() {
 	if b.Data != nil {
 		b.m.give(b.Data)
@@ -133,8 +133,8 @@ func (b *Block) Release() {
 	}
 }
 
-// Seek begins to look for blocks of use n, the first of a sequence. It returns nil where there is
-// nothing to look for, or a disk that does not answer.
+// Seek starts a look-up of blocks of use n, the first of a sequence. It returns nil if there are no
+// keys, or the disk does not answer.
 func (m *Model) Seek(keys []Key, n uint64) *Fetch {
 	s := m.s
 	s.mu.Lock()
@@ -148,12 +148,12 @@ func (m *Model) Seek(keys []Key, n uint64) *Fetch {
 	return f
 }
 
-// more says whether a reader may go on with f.
+// more reports whether a reader may read on for f.
 func (s *Store) more(f *Fetch) bool {
 	return !f.over && (!f.sought || f.wanted && f.next < f.end && len(f.blocks) < ahead && (s.held == 0 || s.held+f.m.block+f.m.states <= most))
 }
 
-// resume has a reader go on with f. The mutex is held.
+// resume queues f for a reader. The mutex is held.
 func (s *Store) resume(f *Fetch) {
 	if !f.busy && s.more(f) {
 		f.busy = true
@@ -162,7 +162,7 @@ func (s *Store) resume(f *Fetch) {
 	}
 }
 
-// Want has the blocks read from the first-th on. It says whether there may be some.
+// Want starts reading the blocks from the first-th on. It reports whether there may be some.
 func (f *Fetch) Want(first int) bool {
 	s := f.m.s
 	s.mu.Lock()
@@ -175,8 +175,7 @@ func (f *Fetch) Want(first int) bool {
 	return !f.over
 }
 
-// Next returns the next block that is here, if there is one, and whether there is nothing to
-// wait for.
+// Next returns the next block that has been read, if there is one, and whether no more will be.
 func (f *Fetch) Next() (b *Block, over bool) {
 	s := f.m.s
 	s.mu.Lock()
@@ -187,7 +186,7 @@ func (f *Fetch) Next() (b *Block, over bool) {
 	b = f.blocks[0]
 	f.blocks = f.blocks[1:]
 	s.held -= b.size()
-	for f := range s.open { // there may be room for others now
+	for f := range s.open { // others may read now
 		s.resume(f)
 	}
 	return b, false
@@ -210,13 +209,13 @@ func (f *Fetch) Close() {
 
 func (b *Block) size() int { return len(b.Data) + len(b.States) }
 
-// finish ends f, but for blocks that are here. The mutex is held.
+// finish ends f, but for blocks that have been read. The mutex is held.
 func (s *Store) finish(f *Fetch) {
 	f.over = true
 	delete(s.open, f)
 }
 
-// endAll ends all, and returns who is to be told. The mutex is held.
+// endAll ends all, and returns them, for their models to be notified. The mutex is held.
 func (s *Store) endAll() (ended []*Fetch) {
 	for f := range s.open {
 		s.finish(f)
@@ -226,7 +225,7 @@ func (s *Store) endAll() (ended []*Fetch) {
 	return ended
 }
 
-func tell(ended []*Fetch) {
+func notifyAll(ended []*Fetch) {
 	for _, f := range ended {
 		f.m.notify()
 	}
@@ -268,7 +267,7 @@ func (s *Store) reads() {
 func (s *Store) seek(f *Fetch) {
 	keys, n := f.keys, 0
 	s.mu.Unlock()
-	s.watched(func() {
+	s.timed(func() {
 		if f.m.states > 0 {
 			for n = len(keys); n > 0 && !s.there(keys[n-1].States()); {
 				n--
@@ -284,7 +283,7 @@ func (s *Store) seek(f *Fetch) {
 	}
 }
 
-// there says whether a file can be opened.
+// there reports whether a file can be opened.
 func (s *Store) there(k Key) bool {
 	f, err := s.o.FS.Open(s.path(k))
 	if err != nil {
@@ -334,10 +333,10 @@ func (s *Store) fetch(f *Fetch) {
 	f.next = max(f.next, i+1)
 }
 
-// load reads a file. Whatever is wrong with it, it is not there.
+// load reads a file. One with any error counts as missing.
 func (s *Store) load(k Key, data []byte) (ok bool) {
 	var err error
-	s.watched(func() {
+	s.timed(func() {
 		var f File
 		if f, err = s.o.FS.Open(s.path(k)); err != nil {
 			return
@@ -358,23 +357,23 @@ func (s *Store) load(k Key, data []byte) (ok bool) {
 	return err == nil
 }
 
-// failed counts an error of reading, but not that nothing is there.
+// failed counts an error of reading, but not a missing file.
 func (s *Store) failed(err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		s.warn(reading, "a block cannot be read; it is computed", "err", err)
 	}
 }
 
-// watched calls f, which reads. Where it takes too long all fetches end, and none begins until f is
-// back.
-func (s *Store) watched(f func()) {
+// timed calls f, which reads. Where it takes too long all fetches end, and none begins until f has
+// returned.
+func (s *Store) timed(f func()) {
 	late := time.AfterFunc(s.o.Patience, func() {
 		s.mu.Lock()
 		s.stalled++
 		ended := s.endAll()
 		s.mu.Unlock()
 		s.warn(stalling, "the disk does not answer; prompts are computed until it does")
-		tell(ended)
+		notifyAll(ended)
 	})
 	f()
 	if !late.Stop() {

@@ -9,13 +9,13 @@ import (
 	"io/fs"
 )
 
-// A file is a header and what is kept, numbers little-endian:
+// A file is a header and the bytes kept, numbers little-endian:
 //
 //	 0  magic, which has the version of this format
 //	 8  when it was last used, see stamp; it alone changes, and the checksums leave it out
 //	16  key
 //	48  bytes kept
-//	56  CRC-32C of these from 16 on and of what is kept
+//	56  CRC-32C of these from 16 on and of the bytes kept
 //	60  CRC-32 (IEEE) of the same
 //
 // Two checksums of different polynomials, since either is computed faster than memory is
@@ -30,7 +30,7 @@ const (
 	maxFile = 1 << 40
 )
 
-// errForeign is a file that is not what its name says.
+// errForeign is a file that does not match its name.
 var errForeign = errors.New("the file is damaged, or none of quern's")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -54,8 +54,8 @@ func headerOf(k Key, used stamp, data []byte) (h [header]byte) {
 }
 
 // A stamp orders files by their last use: a count of uses, which no clock moves, and in its low
-// bits how far from the start of a sequence a block is. Of blocks used together the last goes
-// first, since those before it are of use without it.
+// bits how far from the start of a sequence a block is. Of blocks used together the last is evicted
+// first, since those before it can be used without it.
 type stamp uint64
 
 const depthBits = 16
@@ -86,7 +86,7 @@ func readHeader(r io.Reader, k Key) (h [header]byte, used stamp, size int64, err
 	return h, used, size, nil
 }
 
-// readFile fills data with what the file of k holds, which must be as long.
+// readFile fills data with the bytes of the file of k, which must be as many.
 func readFile(r io.Reader, k Key, data []byte) (used stamp, err error) {
 	h, used, size, err := readHeader(r, k)
 	if err != nil {

@@ -11,10 +11,10 @@ func (s *Store) Put(k Key, data []byte) {
 // Get returns the n bytes that Put kept, nil where they are not there. It waits for the disk
 // while that answers, and ctx lasts.
 func (s *Store) Get(ctx context.Context, k Key, n int) []byte {
-	told := make(chan struct{}, 1)
+	notified := make(chan struct{}, 1)
 	m := s.Model(int64(n), 0, func() {
 		select {
-		case told <- struct{}{}:
+		case notified <- struct{}{}:
 		default:
 		}
 	})
@@ -32,7 +32,7 @@ func (s *Store) Get(ctx context.Context, k Key, n int) []byte {
 			return nil
 		}
 		select {
-		case <-told:
+		case <-notified:
 		case <-ctx.Done():
 			return nil
 		}

@@ -9,7 +9,7 @@ type index struct {
 	heap  byUse
 	bytes int64
 	last  uint64        // highest use number
-	dirty map[Key]stamp // last uses that the files do not tell yet
+	dirty map[Key]stamp // last uses that are not in the files' times yet
 }
 
 // mostDirty is how many of those are kept until they are written.
@@ -38,7 +38,7 @@ func (x *index) use() uint64 {
 	return x.last
 }
 
-// add notes a file, which may be known already.
+// add adds a file, or updates it.
 func (x *index) add(k Key, size int64, used stamp) {
 	x.last = max(x.last, used.use())
 	if e := x.entry(k); e != nil {
@@ -63,7 +63,7 @@ func (x *index) raise(e *entry, used stamp) bool {
 	return true
 }
 
-// touch notes that a file was used.
+// touch sets the last use of a file.
 func (x *index) touch(k Key, used stamp) {
 	x.last = max(x.last, used.use())
 	if e := x.entry(k); e != nil && x.raise(e, used) {

@@ -5,10 +5,10 @@
 // of everything its bits depend on: the model, the tokens of the block and all before it.
 // Files appear by being renamed when they are whole, say their own name and a checksum, and
 // are only ever read, replaced by the same or removed. So servers share a folder without a
-// lock, a crash leaves files that are whole or not taken for one, and whatever else is found
-// there is a miss.
+// lock, a crash leaves files that are whole or are refused, and any other file
+// is a miss.
 //
-// No call waits for the disk but Close, and that not for ever.
+// Only Close and Get wait for the disk, and these not for ever.
 package disk
 
 import (
@@ -20,7 +20,7 @@ import (
 // A Key names a block by what its bits depend on.
 type Key [sha256.Size]byte
 
-// Root is the key that the first blocks follow of what parts describe.
+// Root is the key before the first blocks of all that parts describe.
 func Root(parts ...string) Key {
 	h := sha256.New()
 	for _, s := range parts {

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// OS is the files of the operating system. Keys and values tell what prompts were, so other
+// OS is the files of the operating system. Prompts can be recovered from keys and values, so other
 // users may not read them.
 type OS struct{}
 
@@ -20,7 +20,7 @@ func (OS) Create(name string) (File, error) {
 // Update implements FS.
 func (OS) Update(name string) (File, error) { return file(os.OpenFile(name, os.O_WRONLY, 0)) }
 
-// file keeps a nil *os.File from becoming a File.
+// file returns a nil File for a nil *os.File.
 func file(f *os.File, err error) (File, error) {
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ type Options struct {
 	Size int64  // bytes of all files
 	Log  *slog.Logger
 
-	Patience time.Duration // a read that takes longer is not waited for; 0 is half a second
+	Patience time.Duration // how long a read is waited for; 0 is half a second
 	FS       FS            // nil is OS
 }
 
@@ -33,10 +33,10 @@ type Store struct {
 	saves   []*save // to be written, oldest first
 	pending map[Key]bool
 	queued  int64       // bytes of these
-	ready   []*Fetch    // to be gone on with
+	ready   []*Fetch    // that readers may read on for
 	open    fetches     // all that are not over
 	held    int         // bytes of blocks that are read and not taken
-	stalled int         // reads that do not come back
+	stalled int         // reads that have not returned in time
 	warned  [kinds]bool // of each fault
 	backoff int         // writes that are left out after the next that fails
 	skip    int         // and after the last, still
@@ -59,7 +59,7 @@ type Stats struct {
 	Writes  int64 // blocks written
 	Dropped int64 // blocks that were not, since the disk was busy or had failed
 	Evicted int64 // blocks removed for others
-	Damaged int64 // files that were not what their names said
+	Damaged int64 // files that did not match their names
 	Errors  int64 // of the disk
 }
 
@@ -81,8 +81,8 @@ const (
 	kinds
 )
 
-// Open opens the Store of a folder. What keeps it from being used is logged, and all is a
-// miss then.
+// Open opens the Store of a folder. If that cannot be used, the error is logged, and all look-ups
+// are misses.
 func Open(o Options) *Store {
 	o.Patience = cmp.Or(o.Patience, 500*time.Millisecond)
 	if o.FS == nil {
@@ -95,13 +95,13 @@ func Open(o Options) *Store {
 	s.write.L, s.read.L = &s.mu, &s.mu
 	s.writer.Go(s.writes)
 	for range readers {
-		go s.reads() // one may be in a call that does not come back, so Close cannot wait for them
+		go s.reads() // one may be in a call that does not return, so Close cannot wait for them
 	}
 	return s
 }
 
-// Close writes what waits, and when each block was last used, and ends all fetches. It does
-// not wait for a disk that does not answer.
+// Close writes the queued blocks, and when each block was last used, and ends all fetches. It waits
+// for at most farewell.
 func (s *Store) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -109,7 +109,7 @@ func (s *Store) Close() {
 	s.write.Broadcast()
 	s.read.Broadcast()
 	s.mu.Unlock()
-	tell(ended)
+	notifyAll(ended)
 	done := make(chan struct{})
 	go func() {
 		s.writer.Wait()
@@ -140,7 +140,7 @@ func (s *Store) Use() uint64 {
 	return s.index.use()
 }
 
-// Touch notes that use n was of these blocks, the first of a sequence.
+// Touch sets use n as the last use of these blocks, the first of a sequence.
 func (s *Store) Touch(keys []Key, n uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *Store) writes() {
 	}
 }
 
-// store writes a block, for which it makes room.
+// store writes a block, and evicts others for it.
 func (s *Store) store(w *save) {
 	size := occupied(int64(len(w.data)))
 	err := s.room(size)
@@ -247,10 +247,10 @@ func (s *Store) store(w *save) {
 	}
 }
 
-// occupied is what a file takes that keeps n bytes.
+// occupied is the disk space of a file that keeps n bytes.
 func occupied(n int64) int64 { return (header + n + unit - 1) / unit * unit }
 
-// room removes files until there is room for size more bytes.
+// room evicts files until size more bytes fit.
 func (s *Store) room(size int64) error {
 	if size > s.o.Size {
 		return fmt.Errorf("a block of %d bytes, and all may have %d", size, s.o.Size)
@@ -322,7 +322,7 @@ func (s *Store) mark(used map[Key]stamp) {
 	}
 }
 
-// scan reads what is in the folder. first removes what writers left that were stopped.
+// scan reads the folder. first removes temporary files of writers that were stopped.
 func (s *Store) scan(first bool) {
 	s.mu.Lock()
 	s.fresh = 0

@@ -19,7 +19,7 @@ import (
 // An poolingOf turns the rows of a text, (tokens, width), into one vector.
 type pooling func(dst, rows []float32)
 
-// poolings are those sentence-transformers knows, by its names.
+// poolings are those of sentence-transformers, by its names.
 //
 // Sentence-Transformers, models/Pooling.py.
 var poolings = map[string]pooling{

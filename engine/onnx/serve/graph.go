@@ -22,9 +22,9 @@ type Host struct {
 	Limit int64 // bytes a graph may take
 }
 
-// A Graph is a graph that is ready to run and takes turns on the processor with other models.
+// A Graph is a graph that is ready to run, on the turn of the processor that it shares with other models.
 type Graph struct {
-	mu      sync.Mutex // of a run, taken before the turn: one that gives way may not be waited for by who has it
+	mu      sync.Mutex // of a run, locked before the turn is acquired: else a run that yields the turn would deadlock with one that holds it
 	of      *onnx.Session
 	host    Host
 	yield   func()        // of the turn in force

@@ -1,4 +1,4 @@
-// Package serve makes models of ONNX graphs: it finds them, tells what they are good
+// Package serve makes models of ONNX graphs: it finds them, says what they are good
 // for, and runs them for the jobs that text models do and for listening.
 //
 // An ONNX model is a folder: graphs, in it or in its folder "onnx", and the
@@ -124,7 +124,7 @@ func Is(path string) bool {
 	return ok && (err != nil || isFile(filepath.Join(f.dir, "config.json")))
 }
 
-// A Head is what the files of an ONNX model tell without being run.
+// A Head is what the files of an ONNX model say without running them.
 type Head struct {
 	folder
 	Kind engine.Kind
@@ -173,7 +173,7 @@ func Read(path string) (h *Head, err error) {
 	if err = json.Unmarshal([]byte(text), &h.config); err != nil {
 		return h, fmt.Errorf("%w: config.json: %v", model.ErrFormat, err)
 	}
-	// Small and of no other use than to know what the graph may lack.
+	// Small, and read only to find what the graph may lack.
 	if st, err := os.Stat(filepath.Join(h.dir, "modules.json")); err == nil && st.Size() < 1<<20 {
 		h.modules, _ = os.ReadFile(filepath.Join(h.dir, "modules.json"))
 	}
@@ -229,7 +229,7 @@ func (h *Head) findKind() (engine.Kind, error) {
 // maxLabels is far above what is published.
 const maxLabels = 1 << 20
 
-// labels is how many classes a classifier tells apart. Transformers takes two
+// labels is how many classes a classifier has. Transformers takes two
 // where config.json is silent.
 func (h *Head) labels() int {
 	for _, out := range h.graph.Graph.Outputs {

@@ -67,7 +67,7 @@ func (e *InputsError) Error() string {
 }
 
 // Run runs a graph once. Operators quern lacks and inputs that were not given
-// are told before any work. Errors for inputs are *InputsError.
+// are errors before any work. Errors for inputs are *InputsError.
 func Run(ctx context.Context, o RunOptions) ([]Result, error) {
 	f, ok, err := find(o.Path)
 	if err != nil {

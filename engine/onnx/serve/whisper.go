@@ -48,7 +48,7 @@ func Whisper(ctx context.Context, path string, on Host) (_ *asr.Model, err error
 	set := new(weights.Set)
 	defer func() {
 		if err != nil {
-			set.Close() // the first error is the one to know
+			set.Close() // the first error is returned
 		}
 	}()
 	if err = safetensors.Beside(&set.Meta, f.dir); err != nil {

@@ -74,7 +74,7 @@ func (m *maker) inMessage() *grammar.Node {
 	return m.b.Text(stops...)
 }
 
-// ends is what ends a message that is not the last.
+// ends is the end of a message that is not the last.
 func (m *maker) ends() *grammar.Node {
 	var ends []*grammar.Node
 	for _, s := range m.f.Channel.Ends {

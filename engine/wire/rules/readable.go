@@ -65,7 +65,7 @@ func pointer(name string) string {
 }
 
 // oneOf is one of the values of an argument that can be read, nil if there are none and the
-// argument may be of another type. The notes tell of others.
+// argument may be of another type. Others are in the notes.
 func (m *maker) oneOf(name, keyword string, values, types []string) (*grammar.Node, error) {
 	var kept []string
 	for _, v := range values {

@@ -1,4 +1,4 @@
-// Package rules makes grammars of wire formats: what a model may write so that
+// Package rules makes grammars of wire formats: the texts a model may write so that
 // the reader of the same row reads a call of a tool that exists, with arguments
 // that fit its schema.
 package rules
@@ -18,7 +18,7 @@ import (
 // ErrUnsupported is wrapped by errors about formats that have no calls.
 var ErrUnsupported = errors.New("the format has no calls, so that none can be asked for")
 
-// A ToolError is what cannot be written of one tool.
+// A ToolError is an error of one tool, whose calls cannot be written.
 type ToolError struct {
 	Tool int // index in Options.Tools
 	Err  error
@@ -29,7 +29,7 @@ func (e *ToolError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *ToolError) Unwrap() error { return e.Err }
 
-// Options say what may be written.
+// Options restrict the replies.
 type Options struct {
 	Tools []wire.Tool
 	// Required says that a call has to come, at once or after thinking.
@@ -231,7 +231,7 @@ func (m *maker) any(p wire.Pattern) (*grammar.Node, error) {
 	return m.each(func(tool wire.Tool) (*grammar.Node, error) { return m.pattern(p, tool) })
 }
 
-// each is what call makes of any tool.
+// each is the result of call for any tool.
 func (m *maker) each(call func(wire.Tool) (*grammar.Node, error)) (*grammar.Node, error) {
 	var each []*grammar.Node
 	for i, tool := range m.o.Tools {

@@ -35,8 +35,8 @@ func readConversation(o *body.Object) []chat.Message {
 	return out
 }
 
-// billing begins a block that Claude Code puts before its system prompt. It tells the vendor
-// who pays and is another in each conversation, so that no two would share a cached prefix.
+// billing begins a block that Claude Code puts before its system prompt. It names for the vendor
+// the account that pays and differs in each conversation, so that no two would share a cached prefix.
 const billing = "x-anthropic-billing-header:"
 
 func readSystem(v body.Value) chat.Message {
@@ -107,13 +107,13 @@ func blocks(v body.Value) func(func(block) bool) {
 	}
 }
 
-// refuse is for a block that has no place where it stands.
+// refuse refuses a block that is not allowed in its place.
 func (b block) refuse(takes string) {
 	b.block.Refuse(fault.CodeUnsupportedContent, b.block.Path(), "%s is of type %.60q, which this server does not take there; send %s", b.block.Path(), b.kind, takes)
 }
 
-// readMessage reads a turn, which is several messages where it brings results of tools:
-// those come before what the user says to them, and behind the turns that made calls.
+// readMessage reads a turn, which is several messages where it has results of tools:
+// those come before the user's text, and behind the turns that made calls.
 func readMessage(o *body.Object, calls *ask.Calls) []chat.Message {
 	o.Need("role")
 	role := o.OneOf("role", chat.RoleUser, chat.RoleAssistant)
@@ -155,7 +155,7 @@ func readMessage(o *body.Object, calls *ask.Calls) []chat.Message {
 	return out
 }
 
-// readAnswer reads what the assistant said, thought and called.
+// readAnswer reads the text, thinking and calls of the assistant.
 func readAnswer(v body.Value, m *chat.Message) {
 	var said text
 	var thought []string
@@ -169,7 +169,7 @@ func readAnswer(v body.Value, m *chat.Message) {
 			if t, ok := b.block.Need("thinking"); ok {
 				thought = append(thought, t.Str())
 			}
-		case "redacted_thinking": // is of another server, and only that one can read it
+		case "redacted_thinking": // of another server, which alone can decode it
 		case "tool_use":
 			m.ToolCalls = append(m.ToolCalls, readUse(b.block))
 		default:

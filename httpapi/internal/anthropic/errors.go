@@ -37,7 +37,7 @@ type failure struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
 	} `json:"error"`
-	RequestID string `json:"request_id,omitempty"` // "" in a stream, whose header has said it
+	RequestID string `json:"request_id,omitempty"` // "" in a stream, whose header has it
 }
 
 func newFailure(e *fault.Error) failure {
@@ -46,12 +46,12 @@ func newFailure(e *fault.Error) failure {
 	return f
 }
 
-// Fail is a failure as the dialect's clients read it.
+// Fail is a failure in the dialect's form.
 func Fail(e *fault.Error, r *http.Request) (status int, body any) {
 	f := newFailure(e)
 	f.RequestID = reqlog.Of(r.Context())
 	return e.Status, f
 }
 
-// failed tells of a failure in a stream.
+// failed sends a failure in a stream.
 func failed(s *stream.Writer, e *fault.Error) error { return s.Named("error", newFailure(e)) }

@@ -24,10 +24,10 @@ type message struct {
 	Usage      usage   `json:"usage"`
 }
 
-// A usage counts tokens. Those of a prompt that were read before count apart.
+// A usage counts tokens. Cached tokens of a prompt are counted separately.
 type usage struct {
 	Input   int `json:"input_tokens"`
-	Created int `json:"cache_creation_input_tokens"` // always 0: keeping a prompt costs nothing
+	Created int `json:"cache_creation_input_tokens"` // always 0: caching a prompt is not charged
 	Cached  int `json:"cache_read_input_tokens"`
 	Output  int `json:"output_tokens"`
 }
@@ -55,14 +55,14 @@ type (
 	}
 )
 
-// stopReasons are the reasons of the engine as the dialect calls them.
+// stopReasons are the engine's reasons in the dialect's words.
 var stopReasons = map[string]string{
 	engine.ReasonStop:   "end_turn",
 	engine.ReasonLength: "max_tokens",
 	engine.ReasonCalls:  "tool_use",
 }
 
-// stopped says why an answer ended, and the text it ended before.
+// stopped is why an answer ended, and the stop string that ended it.
 func stopped(end engine.Event) (reason string, at *string) {
 	if s, ok := end.StopReason.(string); ok && end.Reason == engine.ReasonStop {
 		return "stop_sequence", &s

@@ -16,8 +16,8 @@ type request struct {
 	hides bool // thinking is not shown, only that there was some
 }
 
-// others are fields of chats that would change the reply, whose place is another or that there
-// is none for.
+// others are fields of chats that would change the reply, but have another place or no
+// counterpart here.
 var others = []ask.Other{
 	{Name: "stop", Off: ask.Empty, Instead: "send stop_sequences"},
 	{Name: "max_completion_tokens", Instead: "send max_tokens"},
@@ -61,7 +61,7 @@ func (a api) readRequest(c *server.Call, o *body.Object) (*request, error) {
 	return r, a.Finish(c, o)
 }
 
-// readPrompt reads what the model is told, and how it may think.
+// readPrompt reads the conversation, and how the model may think.
 func (a api) readPrompt(o *body.Object, r *request) {
 	r.Model = o.Str("model")
 	r.Prompt.Messages = readConversation(o)
@@ -84,8 +84,8 @@ func (a api) readPrompt(o *body.Object, r *request) {
 	ask.RefuseOthers(o, []ask.Other{{Name: "mcp_servers", Off: ask.Empty}, {Name: "container", Off: ask.Empty}})
 }
 
-// readForm reads the form that is demanded of a reply, in the field for it and in the one
-// from before.
+// readForm reads the form that is demanded of a reply, in the field for it and in the
+// older one.
 func readForm(o *body.Object) *engine.Constraint {
 	var out *engine.Constraint
 	for _, in := range []*body.Object{o.Object("output_config"), o} {

@@ -3,7 +3,7 @@ package anthropic
 
 import "quern/httpapi/internal/server"
 
-// IDHeader is where the dialect's clients look for the id of a request.
+// IDHeader is the dialect's header of a request's id.
 const IDHeader = "request-id"
 
 type api struct{ *server.API }

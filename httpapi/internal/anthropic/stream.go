@@ -135,7 +135,7 @@ func (s *spelling) stop() error {
 	return s.send("content_block_stop", blockStop{"content_block_stop", s.blocks - 1})
 }
 
-// finish tells why the message ended and what it took.
+// finish sends why the message ended, and its usage.
 func (s *spelling) finish(end engine.Event) error {
 	if err := s.stop(); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s *spelling) finish(end engine.Event) error {
 		Output int `json:"output_tokens"`
 	}{u.Output}
 	if begun := s.message.Usage; u.Input != begun.Input || u.Cached != begun.Cached {
-		spelled = u // the stream began before this was known
+		spelled = u // the stream began before the prompt's usage was known
 	}
 	return s.send("message_delta", messageDelta{"message_delta", ending{reason, at}, spelled})
 }

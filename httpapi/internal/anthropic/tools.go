@@ -7,8 +7,8 @@ import (
 	"quern/httpapi/internal/body"
 )
 
-// toolMembers are the members of tools that templates know by other names, and those that
-// tell the vendor's servers what to do with them.
+// toolMembers are the members of tools that have other names in templates, and those that
+// are for the vendor's servers.
 var toolMembers = map[string]string{
 	"input_schema": "parameters", "type": "", "cache_control": "", "defer_loading": "", "allowed_callers": "",
 	"eager_input_streaming": "", "input_examples": "",

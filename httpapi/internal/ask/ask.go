@@ -1,6 +1,6 @@
-// Package ask is what requests for text come down to, in whatever dialect they are: the
-// conversation, how the reply is drawn, what form it has and which tools it may call. A
-// dialect reads its own fields into a Chat; what is here checks what all of them check.
+// Package ask has the request for text that all dialects share: the
+// conversation, the sampling, the form of the reply and the tools it may call. A
+// dialect reads its own fields into a Chat; this package checks what all of them check.
 package ask
 
 import (
@@ -29,7 +29,7 @@ func (r *Chat) Open(a *server.API, c *server.Call) (engine.ModelInfo, error) {
 	return a.Prepare(c, r.Model, engine.KindChat)
 }
 
-// Request builds what the engine is asked. It takes the prompt. d are the model's own values,
+// Request builds the engine's request. It moves the prompt out of the Chat. d are the model's own values,
 // and most are the tokens of a reply where neither it nor the client sets a limit.
 func (r *Chat) Request(d engine.Sampling, most int) engine.GenerateRequest {
 	q := engine.GenerateRequest{Prompt: r.Prompt, ToolChoice: r.Calls, ReasoningBudget: r.Budget}
@@ -46,7 +46,7 @@ func (r *Chat) Request(d engine.Sampling, most int) engine.GenerateRequest {
 	return q
 }
 
-// Turn is what the call's model is asked for one answer of N sequences. A form that it cannot
+// Turn is the turn of one answer of N sequences by the call's model. A form that it cannot
 // keep to is refused.
 func (r *Chat) Turn(ctx context.Context, a *server.API, c *server.Call) (turn.Request, error) {
 	if err := Constrain(ctx, c, r.Sampling.Constraint); err != nil {

@@ -2,8 +2,8 @@ package ask
 
 import "quern/engine/chat"
 
-// A Conversation is put together item by item, as dialects have them that know no messages
-// with calls. What the assistant thinks, says and calls in a row is one message.
+// A Conversation is built item by item, for dialects without messages
+// with calls. Consecutive thinking, text and calls of the assistant are one message.
 type Conversation struct {
 	Messages []chat.Message
 }
@@ -51,7 +51,7 @@ func (c *Conversation) Call(call chat.Call) {
 	last.ToolCalls = append(last.ToolCalls, call)
 }
 
-// Output adds what a call gave.
+// Output adds the result of a call.
 func (c *Conversation) Output(callID, text string) {
 	c.Messages = append(c.Messages, chat.Message{Role: chat.RoleTool, ToolCallID: callID, Text: text})
 }

@@ -43,8 +43,8 @@ func Grammar(o *body.Object, name string) *engine.Constraint {
 	return c
 }
 
-// Constrain has the call's model read the form that is demanded, so that it is refused
-// before anything is made, and warns of what of it is read as a comment.
+// Constrain has the call's model check the form that is demanded, so that it is refused
+// before anything is generated, and warns of keywords that are read as comments.
 func Constrain(ctx context.Context, c *server.Call, k *engine.Constraint) error {
 	if k == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"quern/httpapi/transcript"
 )
 
-// A Logprob is a token as OpenAI's clients are told of it.
+// A Logprob is a token in OpenAI's form.
 type Logprob struct {
 	Token   string        `json:"token"`
 	Logprob float32       `json:"logprob"`
@@ -38,7 +38,7 @@ func Logprobs(entries []engine.Logprob, top int) []Logprob {
 	return out
 }
 
-// Finite replaces what JSON has no number for: -Inf of impossible tokens.
+// Finite replaces numbers that JSON lacks: -Inf of impossible tokens.
 func Finite(x float32) float32 {
 	if math.IsInf(float64(x), 0) || math.IsNaN(float64(x)) || x < -9999 {
 		return -9999

@@ -12,18 +12,18 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// An Other is a field that means something to another server or in another dialect, and that
-// nothing here acts on: it is refused or told of, unless it asks for nothing.
+// An Other is a field that has an effect in another server or dialect, and none
+// here: it is refused or warned of, unless it asks for nothing.
 type Other struct {
 	Name    string
-	Off     any    // what asks for nothing: a float64, a bool, words ([]string), or Empty; nil is no value
-	Instead string // what to send, "" is nothing; where it is told of, why it has no effect
+	Off     any    // the value that asks for nothing: a float64, a bool, words ([]string), or Empty; nil is no value
+	Instead string // what to send, "" is nothing; in a warning, why it has no effect
 }
 
 // Empty is [], {}, "", false or 0.
 const Empty = ""
 
-// otherSampling are fields of llama-server and vLLM that change what is drawn, or what is read.
+// otherSampling are fields of llama-server and vLLM that change sampling or the prompt.
 var otherSampling = []Other{
 	{Name: "mirostat", Off: 0.0}, {Name: "tfs_z", Off: 1.0}, {Name: "dry_multiplier", Off: 0.0}, {Name: "xtc_probability", Off: 0.0},
 	{Name: "dynatemp_range", Off: 0.0}, {Name: "top_n_sigma", Off: -1.0}, {Name: "lora", Off: Empty},
@@ -72,7 +72,7 @@ func RefuseOthers(o *body.Object, others []Other) {
 	}
 }
 
-// WarnOthers tells the client of those that are sent, ask for something and have no effect.
+// WarnOthers warns the client of those that are sent, ask for something and have no effect.
 func WarnOthers(c *server.Call, o *body.Object, others []Other) {
 	for x, v := range asked(o, others) {
 		c.Warn(v.Path() + " has no effect: " + x.Instead)

@@ -8,7 +8,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// samplers are the filters of a draw by llama.cpp's names, and what leaves each out.
+// samplers are the filters of a draw by llama.cpp's names, with the function that leaves each out.
 var samplers = map[string]func(*Sampling){
 	"top_k":       func(s *Sampling) { s.TopK = new(int) },
 	"top_p":       func(s *Sampling) { s.TopP = new(float32(1)) },
@@ -20,16 +20,16 @@ var samplers = map[string]func(*Sampling){
 	},
 }
 
-// samplerLetters are what a text of samplers is made of, llama.cpp's older form.
+// samplerLetters are the samplers in llama.cpp's older form, a text.
 var samplerLetters = map[rune]string{'e': "penalties", 'd': "dry", 'k': "top_k", 'y': "typ_p", 'p': "top_p", 's': "top_n_sigma", 'm': "min_p", 't': "temperature", 'x': "xtc", 'i': "infill"}
 
 // offSamplers do nothing here, as they do nothing there unless their fields are set.
 var offSamplers = []string{"dry", "xtc", "top_n_sigma"}
 
-// maxSamplers bounds the names that are told of.
+// maxSamplers bounds the names in a warning.
 const maxSamplers = 256
 
-// Samplers reads which filters a draw has, as llama-server's field says: those that are not
+// Samplers reads the filters of a draw from llama-server's field: those that are not
 // named are left out. Their order is this server's.
 func Samplers(c *server.Call, o *body.Object, s *Sampling) {
 	v, ok := o.Get("samplers")

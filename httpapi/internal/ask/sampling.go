@@ -13,10 +13,10 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// A Sampling says how a reply is drawn. Nil means not said.
+// A Sampling has the sampling fields of a request. Nil: not given.
 type Sampling struct {
 	N         int // sequences; 0 means 1
-	MaxTokens int // 0 when not said, -1 for no limit
+	MaxTokens int // 0 when not given, -1 for no limit
 	MinTokens int
 	Stop      []string
 	StopIDs   []token.ID
@@ -24,7 +24,7 @@ type Sampling struct {
 	NoCache   bool
 	KeepAlive *time.Duration
 
-	Prediction string // what the reply is thought to be
+	Prediction string // the expected reply
 	MaxDraft   int    // as engine.GenerateRequest's
 
 	Constraint *engine.Constraint // nil when any reply will do
@@ -36,7 +36,7 @@ type Sampling struct {
 	Seed                                             uint64
 }
 
-// ReadSampling reads what dialects of OpenAI's say alike about how a reply is drawn. The
+// ReadSampling reads the sampling fields that dialects of OpenAI's share. The
 // limit on tokens, n and the form are the endpoint's own.
 func ReadSampling(c *server.Call, o *body.Object) Sampling {
 	RefuseOthers(o, otherSampling)
@@ -44,7 +44,7 @@ func ReadSampling(c *server.Call, o *body.Object) Sampling {
 	s := Sampling{
 		MinTokens:     int(o.Integer("min_tokens", 0, 0, math.MaxInt32)),
 		IgnoreEOS:     o.Boolean("ignore_eos", false),
-		NoCache:       !o.Boolean("cache_prompt", true) || o.Str("cache_salt") != "", // vLLM's: nobody else may see what is cached
+		NoCache:       !o.Boolean("cache_prompt", true) || o.Str("cache_salt") != "", // cache_salt, of vLLM, asks for a cache that others cannot share
 		Temperature:   o.Number("temperature", 0, 2),
 		TopP:          o.Number("top_p", 0, 1),
 		MinP:          o.Number("min_p", 0, 1),
@@ -83,7 +83,7 @@ func ReadSampling(c *server.Call, o *body.Object) Sampling {
 	return s
 }
 
-// Apply fills a request, with the model's own values where the client said nothing.
+// Apply fills a request, with the model's own values where the client gave none.
 func (s Sampling) Apply(r *engine.GenerateRequest, d engine.Sampling) {
 	r.N = max(s.N, 1)
 	r.MaxTokens = max(s.MaxTokens, 0)
@@ -155,7 +155,7 @@ func Random() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// readBias reads what is added to logits: OpenAI's object, or llama-server's list of pairs.
+// readBias reads the bias of logits: OpenAI's object, or llama-server's list of pairs.
 func readBias(o *body.Object) map[token.ID]float32 {
 	v, ok := o.Get("logit_bias")
 	if !ok {
@@ -184,7 +184,7 @@ func readBias(o *body.Object) map[token.ID]float32 {
 	return out
 }
 
-// biasPairs reads pairs of a token and what is added to its logit, false for never.
+// biasPairs reads pairs of a token and its bias, false for never.
 func biasPairs(v body.Value) map[token.ID]float32 {
 	out := map[token.ID]float32{}
 	for pair := range v.Items() {
@@ -210,7 +210,7 @@ func biasPairs(v body.Value) map[token.ID]float32 {
 	return out
 }
 
-// What a request may stop at.
+// Limits of stop texts.
 const (
 	maxStops     = 16
 	maxStopBytes = 256

@@ -8,11 +8,11 @@ import (
 	"quern/httpapi/internal/body"
 )
 
-// maxKwargs bounds what a request sets for the template: a variable takes hundreds of
+// maxKwargs bounds the variables that a request sets for the template: a variable takes hundreds of
 // bytes there.
 const maxKwargs = 256
 
-// A Thinking says how a reply thinks. The zero value leaves it to the model.
+// A Thinking has the fields about thinking of a request. The zero value leaves it to the model.
 type Thinking struct {
 	enable *bool
 	effort string
@@ -23,7 +23,7 @@ type Thinking struct {
 // Enable switches thinking on or off.
 func (t *Thinking) Enable(on bool) { t.enable = &on }
 
-// Effort sets one of server.ReasoningEfforts; "" says nothing.
+// Effort sets one of server.ReasoningEfforts; "" is none given.
 func (t *Thinking) Effort(effort string) {
 	t.effort = effort
 	if effort == "none" {
@@ -48,11 +48,11 @@ func (t *Thinking) Limit(o *body.Object, name string) {
 	t.budget = &engine.ReasoningBudget{Tokens: n, Param: v.Path()}
 }
 
-// Free reads the variables of the template that a field sets by their own names. They win
-// over what other fields stand for.
+// Free reads the variables of the template that a field sets by their own names. They override
+// those of other fields.
 func (t *Thinking) Free(o *body.Object, name string) { t.free = o.Free(name, maxKwargs) }
 
-// Apply gives a prompt the variables that stand for what was said, and returns the bound of
+// Apply sets the variables of a prompt's template for these fields, and returns the bound of
 // thinking, nil for none. budgets are those of efforts.
 func (t Thinking) Apply(budgets map[string]int, p *engine.Prompt) *engine.ReasoningBudget {
 	if n, ok := budgets[t.effort]; ok && t.budget == nil {

@@ -24,7 +24,7 @@ func (t *Tools) Len() int { return len(t.names) }
 // Has reports whether one of them has a name.
 func (t *Tools) Has(name string) bool { return slices.Contains(t.names, name) }
 
-// Read hands add each tool of a request, as many as there may be.
+// Read calls add for each tool of a request, up to the limit.
 func (t *Tools) Read(o *body.Object, add func(*body.Object)) {
 	list, ok := o.Get("tools")
 	if !ok {

@@ -14,11 +14,11 @@ import (
 	"quern/httpapi/transcript"
 )
 
-// aheadSeconds is how much sound of a request is decoded before it is listened to.
+// aheadSeconds is how much sound of a request is decoded ahead of the recogniser.
 const aheadSeconds = 30
 
-// An Arrival is the sound of a request while it is being sent. It is read beside who
-// listens to it.
+// An Arrival is the sound of a request while it is being sent. It is read in a
+// goroutine beside the recogniser.
 type Arrival struct {
 	Feed *live.Feed
 	u    *transcript.Sound
@@ -27,7 +27,7 @@ type Arrival struct {
 }
 
 // Arrive begins to read sound that StartTranscription found. When the client leaves, or
-// says what it must not, the work under the context that is returned ends. The caller
+// sends an invalid field, the context that is returned ends. The caller
 // calls End.
 func Arrive(ctx context.Context, a *server.API, c *server.Call, f *body.Form, r *engine.TranscribeRequest) (context.Context, *Arrival) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -44,7 +44,7 @@ func Arrive(ctx context.Context, a *server.API, c *server.Call, f *body.Form, r 
 	return ctx, v
 }
 
-// read reads the sound and what comes after it.
+// read reads the sound and the fields after it.
 func (v *Arrival) read(ctx context.Context, f *body.Form) (err error) {
 	defer fault.Recovered(&err)
 	buf := make([]float32, engine.HearingRate/10)
@@ -69,10 +69,10 @@ func (v *Arrival) read(ctx context.Context, f *body.Form) (err error) {
 // Source is the sound for recognisers that take it as it comes.
 func (v *Arrival) Source(ctx context.Context) engine.Source { return arriving{v.Feed.Source(ctx), v.u} }
 
-// Warnings are those of the sound, after it was heard.
+// Warnings are those of the sound, after it was read.
 func (v *Arrival) Warnings(heard bool) []string { return v.u.Warnings(heard) }
 
-// End ends the reading: nobody listens any more.
+// End ends the reading; the sound is not needed any more.
 func (v *Arrival) End() { v.stop(context.Canceled) }
 
 // arriving is the source of an arrival.

@@ -13,8 +13,8 @@ import (
 	"quern/httpapi/transcript"
 )
 
-// OnDemand is a recogniser that opens its model for each transcription, so that who waits
-// for sound holds none.
+// OnDemand is a recogniser that opens its model for each transcription, so that a session that
+// waits for sound holds none.
 type OnDemand struct {
 	API   *server.API
 	Model string
@@ -37,7 +37,7 @@ func (d OnDemand) Transcribe(ctx context.Context, r engine.TranscribeRequest) it
 	}
 }
 
-// Follow has a recogniser write down sound as it comes. each hears of what becomes known.
+// Follow transcribes sound as it comes. each is called with every update.
 // The text of the transcript is that of all updates, joined.
 func Follow(ctx context.Context, a *server.API, rec live.Recogniser, f *live.Feed, o live.Options, each func(live.Update) error) (*transcript.Transcript, error) {
 	var info engine.TranscribeInfo

@@ -11,7 +11,7 @@ type Sound struct {
 	Bitrate int // bit/s; 0 is the encoding's own
 }
 
-// sized says whether its header tells its length, so that it is answered in one
+// sized reports whether its header tells its length, so that it is answered in one
 // piece unless a stream is wanted.
 func (s *Sound) sized() bool { return s.Name == "wav" || s.Name == "flac" || s.Name == "m4a" }
 

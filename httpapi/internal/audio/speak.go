@@ -1,4 +1,4 @@
-// Package audio has models speak and transcribe for the dialects.
+// Package audio runs speech and transcription for the dialects.
 package audio
 
 import (
@@ -21,8 +21,8 @@ import (
 // MinSpeed and MaxSpeed are the tempo clients may ask for.
 const MinSpeed, MaxSpeed = 0.5, 2.0
 
-// StartSpeech finds and loads the model and checks the voice and its language, so that whatever
-// is wrong with them has a status of its own.
+// StartSpeech finds and loads the model and checks the voice and its language, so that their errors
+// have a status of their own.
 func StartSpeech(a *server.API, c *server.Call, model string, r *engine.SpeakRequest) error {
 	if _, err := a.Prepare(c, model, engine.KindSpeech); err != nil {
 		return err
@@ -85,12 +85,12 @@ func SpeakEvents(a *server.API, c *server.Call, r engine.SpeakRequest, f *Sound,
 	})
 }
 
-// Pieces is how speech is streamed: what is sent of each chunk, and how.
+// Pieces is how speech is streamed: the value for each chunk, and its framing.
 type Pieces[T any] struct {
 	Out   *stream.Writer
 	Write func(T) error
-	// spell says what is sent of the bytes of a chunk, and whether anything is. What
-	// the encoder held back to the end has no chunk.
+	// spell returns the value to send for the bytes of a chunk, and whether to send one. Bytes that
+	// the encoder held back to the end have no chunk.
 	Spell func(p []byte, chunk *engine.Speech) (T, bool)
 	last  func(*speechTally) T // nil for nothing
 }
@@ -118,7 +118,7 @@ func SpeakPieces[T any](a *server.API, c *server.Call, r engine.SpeakRequest, f 
 	})
 }
 
-// A speechTally counts what was spoken.
+// A speechTally counts the speech that was made.
 type speechTally struct {
 	symbols int // phonemes
 	samples int
@@ -133,7 +133,7 @@ func (t *speechTally) frames() int {
 	return (40*t.samples + t.rate - 1) / t.rate
 }
 
-// Encode has the call's model speak r and writes it to w. After every chunk, once its bytes are
+// Encode speaks r with the call's model and writes it to w. After every chunk, once its bytes are
 // written as far as the encoding can, then is called.
 func Encode(ctx context.Context, a *server.API, c *server.Call, r engine.SpeakRequest, f *Sound, w io.Writer, streamed bool, then func(engine.Speech) error) (*speechTally, error) {
 	t := &speechTally{}
@@ -156,7 +156,7 @@ func Encode(ctx context.Context, a *server.API, c *server.Call, r engine.SpeakRe
 	return t, nil
 }
 
-// Voice has a model speak r and writes it to w. After every chunk, once its bytes are written
+// Voice speaks r with a model and writes it to w. After every chunk, once its bytes are written
 // as far as the encoding can, then is called; it is not for a text in which nothing can be
 // spoken.
 func Voice(ctx context.Context, a *server.API, l engine.Lease, r engine.SpeakRequest, f *Sound, w io.Writer, streamed bool, then func(engine.Speech) error) error {

@@ -18,8 +18,8 @@ import (
 // MaxSpeakers bounds how many speakers a request may ask for.
 const MaxSpeakers = 32
 
-// CheckDiarize refuses a request for speakers, made by the field param, to a model that
-// cannot tell them.
+// CheckDiarize refuses a request for speakers, made by the field param, to a model without
+// diarization.
 func CheckDiarize(c *server.Call, d *engine.Diarization, param string) error {
 	if i := c.Lease.Info(); d != nil && !slices.Contains(i.Capabilities, engine.CapabilityDiarize) {
 		return fault.New(engine.CodeUnsupportedParam, param, "model %q cannot tell who speaks: set diarize (segmentation and embedding) for it in the configuration, or leave speakers out", i.ID)

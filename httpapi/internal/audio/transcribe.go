@@ -13,7 +13,7 @@ import (
 	"quern/httpapi/transcript"
 )
 
-// StartTranscription makes the model ready and finds out what the upload is.
+// StartTranscription loads the model and detects the format of the upload.
 func StartTranscription(a *server.API, c *server.Call, model string, r *engine.TranscribeRequest, file io.Reader, layout codecs.Raw) (err error) {
 	if _, err = a.Prepare(c, model, engine.KindTranscription); err == nil {
 		var u *transcript.Sound
@@ -24,7 +24,7 @@ func StartTranscription(a *server.API, c *server.Call, model string, r *engine.T
 	return err
 }
 
-// soundError says what was found where audio should be.
+// soundError is the error of an upload that is not audio.
 func soundError(err error) error {
 	var e *codecs.Error
 	if !errors.As(err, &e) {
@@ -33,7 +33,7 @@ func soundError(err error) error {
 	return fault.New(fault.CodeUnsupportedAudio, "file", "the file cannot be decoded: %v", e)
 }
 
-// Collect has the call's model transcribe. each hears of segments as they come; it may
+// Collect transcribes with the call's model. each is called with segments as they come; it may
 // be nil.
 func Collect(ctx context.Context, a *server.API, c *server.Call, r engine.TranscribeRequest, each func(engine.Segment) error) (*transcript.Transcript, error) {
 	t, err := Hear(ctx, a, c.Lease, r, each)
@@ -47,7 +47,7 @@ func Collect(ctx context.Context, a *server.API, c *server.Call, r engine.Transc
 func Hear(ctx context.Context, a *server.API, l engine.Lease, r engine.TranscribeRequest, each func(engine.Segment) error) (*transcript.Transcript, error) {
 	var info engine.TranscribeInfo
 	r.Info = &info
-	defer func() { a.Metrics.Heard(metrics.AudioIn, info.Duration) }() // also what was heard before it failed
+	defer func() { a.Metrics.Heard(metrics.AudioIn, info.Duration) }() // also sound transcribed before an error
 	var segments []engine.Segment
 	for s, err := range l.Transcribe(ctx, r) {
 		if err != nil {
@@ -72,7 +72,7 @@ func Hear(ctx context.Context, a *server.API, l engine.Lease, r engine.Transcrib
 }
 
 // CollectInTime is Collect in the time there is for a request answered in one piece,
-// whose header names what is wrong with the sound.
+// whose header has the warnings about the sound.
 func CollectInTime(a *server.API, c *server.Call, r engine.TranscribeRequest) (*transcript.Transcript, error) {
 	ctx, cancel := a.WithRequestTimeout(c.R.Context(), c)
 	defer cancel()

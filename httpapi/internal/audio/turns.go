@@ -19,17 +19,17 @@ type Turns struct {
 	loud, quiet int // hops in a row
 }
 
-// A Change is what a hop changed.
+// A Change is the effect of a hop.
 type Change int
 
-// What may change.
+// The changes.
 const (
 	Same Change = iota
 	Began
 	Ended
 )
 
-// NewTurns finds turns in what a detector hears: speech is likelier than threshold, and so
+// NewTurns finds turns by a detector of speech: speech is likelier than threshold, and so
 // many hops of it begin a turn; a silence of so many milliseconds ends it.
 func NewTurns(d engine.Detector, threshold float32, begins, silence int) *Turns {
 	return &Turns{ear: d.Listen(), threshold: threshold, release: max(threshold-0.15, 0.01), begins: max(begins, 1), silence: max(Hops(silence), 1)}
@@ -46,7 +46,7 @@ func (t *Turns) Hear(hop []float32) Change {
 		t.loud, t.quiet = t.loud+1, 0
 	case p < t.release:
 		t.loud, t.quiet = 0, t.quiet+1
-	default: // between the two what was goes on
+	default: // between the two thresholds the state stays
 		if t.loud = 0; t.quiet > 0 {
 			t.quiet++
 		}

@@ -9,7 +9,7 @@ import (
 	"quern/httpapi/internal/audio"
 )
 
-// A script is a detector that hears what a test wrote.
+// A script is a detector that returns a test's probabilities.
 type script []float32
 
 func (s *script) Listen() engine.Listener { return s }

@@ -23,7 +23,7 @@ func ReadLayout(f *body.Form) (l codecs.Raw) {
 	return l
 }
 
-// openUpload finds out what an upload is, unless its layout is told.
+// openUpload detects the format of an upload, unless its layout is given.
 func openUpload(r io.Reader, layout codecs.Raw) (*transcript.Sound, error) {
 	open := codecs.Open
 	if layout.Rate != 0 {

@@ -13,12 +13,12 @@ import (
 	"quern/httpapi/spool"
 )
 
-// What a form may hold beside its file.
+// Limits of a form beside its file.
 const (
 	formParts  = 1000
 	formValues = 64 << 10 // bytes of names and values that are kept
 	formHead   = 64 << 10 // bytes before a part: the end of another, and its header
-	fileHead   = 16       // bytes of a file that tell what it is
+	fileHead   = 16       // bytes of a file by which its format is recognised
 	formLong   = 12 << 20 // bytes of longField: four sounds of 10 s, as base64
 )
 
@@ -74,7 +74,7 @@ func (h *headReader) Read(p []byte) (int, error) {
 // into memory. A second is refused. Other files are skipped, and fields that are ignored.
 //
 // Where early says so, of the fields before the file and its first bytes, it stops at the
-// file, which is then read while it is being sent. Rest reads what comes after it.
+// file, which is then read while it is being sent. Rest reads the fields after it.
 func (f *Form) Fill(src io.Reader, boundary string, temp *spool.Pool, early func(head []byte) bool) error {
 	f.head = &headReader{r: src}
 	f.parts, f.left, f.long = multipart.NewReader(f.head, boundary), formValues, formLong
@@ -154,7 +154,7 @@ func twice() *fault.Error {
 // Coming reports whether the file is still being sent.
 func (f *Form) Coming() bool { return f.coming != nil }
 
-// Rest reads what comes after a file that was still being sent. A field that had to come
+// Rest reads the fields after a file that was still being sent. A field that had to come
 // before it is an error. Fields that nothing asked for are skipped.
 func (f *Form) Rest() error {
 	for {
@@ -250,7 +250,7 @@ func (f *Form) Number(name string, lo, hi float64) (x float64, ok bool) {
 // digits writes a number without an exponent.
 func digits(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// Refuse notes a failure, unless one is noted.
+// Refuse sets the form's failure, unless it has one.
 func (f *Form) Refuse(c fault.Code, param, format string, args ...any) {
 	f.p.set(fault.New(c, param, format, args...))
 }
@@ -258,17 +258,17 @@ func (f *Form) Refuse(c fault.Code, param, format string, args ...any) {
 // Err returns the first error found in the form.
 func (f *Form) Err() error { return f.p.first() }
 
-// Invalid refuses a field for what it says.
+// Invalid refuses a field for its value.
 func (f *Form) Invalid(name, format string, args ...any) {
 	f.Refuse(engine.CodeInvalidValue, name, name+" "+format, args...)
 }
 
-// Missing notes that a field is needed.
+// Missing refuses a form without a field.
 func (f *Form) Missing(name string) {
 	f.Refuse(engine.CodeMissingParam, name, "%s is required", name)
 }
 
-// FileName is what the client calls the upload.
+// FileName is the client's name of the upload.
 func (f *Form) FileName() string { return f.name }
 
 // File returns the upload; nil after an error.

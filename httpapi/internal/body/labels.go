@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a client may note on a thing that is kept.
+// Limits of metadata.
 const (
 	maxLabels     = 16
 	MaxLabelName  = 64  // characters

@@ -1,5 +1,5 @@
-// Package body reads what requests say, field by field: JSON objects and forms. The first
-// thing wrong with one is kept, so a handler reads every field and asks once.
+// Package body reads requests field by field: JSON objects and forms. The first
+// error of one is kept, so a handler reads every field and checks once.
 package body
 
 import (
@@ -18,7 +18,7 @@ import (
 const MaxObjects = 100_000
 
 // A problem is the first error found in a body. All objects and values of one
-// body share one, so a handler reads every field and asks once.
+// body share one, so a handler reads every field and checks once.
 type problem struct {
 	err     *fault.Error
 	objects int // read so far
@@ -58,7 +58,7 @@ type field struct {
 // limited by encoding/json to 10000.
 func Parse(b []byte) (*Object, error) { return ParseNamed(b, "body") }
 
-// ParseNamed is Parse for what errors call by another name: a message, an event.
+// ParseNamed is Parse with another name in errors: a message, an event.
 func ParseNamed(b []byte, name string) (*Object, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(b)) == 0 {
@@ -147,7 +147,7 @@ func (o *Object) Ignore(names ...string) {
 	}
 }
 
-// read is what as makes of a field, or absent.
+// read is the result of as for a field, or absent.
 func read[T any](o *Object, name string, absent T, as func(Value) T) T {
 	v, ok := o.Get(name)
 	if !ok {

@@ -84,7 +84,7 @@ func sameValue(t *testing.T, v Value, raw json.RawMessage) {
 	}
 }
 
-// TestParseErrors: a client is told where its body breaks, counted from its first byte.
+// TestParseErrors: the error names the byte at which a body breaks, counted from its first.
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"  {x":            "at byte 4",
@@ -101,7 +101,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestStraysAreNamedOnce: a field that comes twice is one a client is told about once.
+// TestStraysAreNamedOnce: a field that comes twice is named once.
 func TestStraysAreNamedOnce(t *testing.T) {
 	o, err := Parse([]byte(`{"modle":1,"a":{"x":1},"modle":2}`))
 	if err != nil {

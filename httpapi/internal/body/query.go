@@ -10,7 +10,7 @@ import (
 	"quern/httpapi/internal/fault"
 )
 
-// A Query reads parameters of an address; the first thing wrong is kept.
+// A Query reads parameters of an address; the first error is kept.
 type Query struct {
 	Values url.Values
 	Err    error

@@ -9,7 +9,7 @@ import (
 	"quern/engine/spell"
 )
 
-// What is looked at of fields that the endpoint did not read. A body can hold millions.
+// Limits of checking fields that the endpoint did not read. A body can hold millions.
 const (
 	maxStrays    = 256 // of an object or form
 	maxStrayName = 64  // bytes
@@ -45,7 +45,7 @@ func (o *Object) Strays() []Stray {
 // Strays are the fields of a form that were not read.
 func (f *Form) Strays() []Stray { return straysOf("", maps.Keys(f.Value), f.read) }
 
-// straysOf looks at names, which are in an object and of which the endpoint knows some.
+// straysOf looks at names, which are in an object and of which the endpoint has some.
 func straysOf(in string, names iter.Seq[string], known map[string]bool) []Stray {
 	var out []Stray
 	for n := range names {
@@ -66,7 +66,7 @@ func straysOf(in string, names iter.Seq[string], known map[string]bool) []Stray 
 }
 
 // foreign are fields of other servers and of their clients that look like slips of ours
-// and are none. Who sends them means what they say.
+// and are none. Clients that send them mean them.
 var foreign = map[string]bool{
 	"do_stream":   true, // Z.ai
 	"mode":        true, // text-generation-webui: chat or instruct
@@ -106,7 +106,7 @@ func meant(name string, known map[string]bool) string {
 	return best
 }
 
-// letters is a name without what spellings differ in: maxTokens and max-tokens are
+// letters is a name without case and punctuation: maxTokens and max-tokens are
 // max_tokens.
 func letters(name string) string { return strings.ToLower(unspelled.Replace(name)) }
 

@@ -40,7 +40,7 @@ func (v *Value) Path() string {
 	return v.Name
 }
 
-// Refuse notes a failure, unless one is noted.
+// Refuse sets the body's failure, unless it has one.
 func (v *Value) Refuse(c fault.Code, param, format string, args ...any) {
 	v.p.set(fault.New(c, param, format, args...))
 }
@@ -48,7 +48,7 @@ func (v *Value) Refuse(c fault.Code, param, format string, args ...any) {
 // Ok reports whether nothing wrong was found in the body so far.
 func (v *Value) Ok() bool { return v.p.err == nil }
 
-// At is the item at an index, for who only tells where it is.
+// At is the item at an index, for callers that only name its place.
 func (v *Value) At(index int) Value { return Value{in: v, index: index, p: v.p} }
 
 // Wrong refuses the value for its type.
@@ -56,12 +56,12 @@ func (v *Value) Wrong(want string) {
 	v.Refuse(fault.CodeInvalidType, v.Path(), "%s must be %s, got %s", v.Path(), want, describe(v.Raw))
 }
 
-// Invalid refuses the value for what it says.
+// Invalid refuses the value for its content.
 func (v *Value) Invalid(format string, args ...any) {
 	v.Refuse(engine.CodeInvalidValue, v.Path(), "%s %s", v.Path(), fmt.Sprintf(format, args...))
 }
 
-// kind is what a JSON value starts with: one of `{["tf0n`, 0 standing for
+// kind is the first byte of a JSON value: one of `{["tf0n`, 0 standing for
 // numbers.
 func kind(raw []byte) byte {
 	raw = bytes.TrimLeft(raw, " \t\r\n")
@@ -90,7 +90,7 @@ func describe(raw []byte) string {
 	return "null"
 }
 
-// Kind is what the value starts with, as in kind.
+// Kind is the value's first byte, as in kind.
 func (v Value) Kind() byte { return kind(v.Raw) }
 
 // Str reads a string.
@@ -111,7 +111,7 @@ func (v Value) OneOf(allowed ...string) string {
 	return s
 }
 
-// unquote returns what a valid JSON string says.
+// unquote returns the text of a valid JSON string.
 func unquote(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])
@@ -223,10 +223,10 @@ func (v Value) Count(most int) int {
 	return n
 }
 
-// space is what may stand between the tokens of JSON.
+// space is the blanks between tokens of JSON.
 const space = " \t\r\n"
 
-// elements yields what stands between the brackets of a valid array or object, without
+// elements yields the elements of a valid array or object, without
 // the commas and space around it. The body was parsed before, so this only has to find
 // the commas that are not inside something.
 func elements(raw []byte) iter.Seq[[]byte] {
@@ -283,7 +283,7 @@ func (v Value) Tokens() []token.ID {
 	return ids
 }
 
-// Texts reads what stands for one or several texts: a string, strings, one
+// Texts reads one or several texts: a string, strings, one
 // array of token ids, or several.
 func (v Value) Texts(most int) []engine.EmbedInput {
 	const want = "a string, an array of strings, an array of token ids or an array of such arrays"

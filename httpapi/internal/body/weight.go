@@ -1,6 +1,6 @@
 package body
 
-// What JSON takes once it is decoded, in bytes: itself and what is kept of it. Numbers
+// The memory of decoded JSON, in bytes: itself and the values made of it. Numbers
 // of a list are tokens.
 const (
 	WeightByte   = 2   // itself and its strings
@@ -8,10 +8,10 @@ const (
 	weightString = 32  // where it is
 	weightField  = 40  // where its value is, in a map that grew
 	weightList   = 64  // a prompt of tokens
-	weightObject = 256 // a message, and what reads it
+	weightObject = 256 // a message, and its reader
 )
 
-// A Weight counts what the JSON written to it takes once it is decoded.
+// A Weight counts the memory that the JSON written to it will take once it is decoded.
 type Weight struct {
 	Bytes           int64
 	quoted, escaped bool // in a string; behind its backslash

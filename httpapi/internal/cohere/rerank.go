@@ -30,8 +30,8 @@ func Routes(s *server.API) []server.Route {
 // maxRerankDocuments bounds the documents of a request.
 const maxRerankDocuments = 2048
 
-// others are fields of Cohere's first version, Jina's, vLLM's and Voyage's that there is nothing
-// for.
+// others are fields of Cohere's first version, Jina's, vLLM's and Voyage's without a counterpart
+// here.
 var others = []ask.Other{
 	{Name: "rank_fields", Off: ask.Empty, Instead: "send what is ranked as text"},
 	{Name: "return_embeddings", Off: false},
@@ -96,14 +96,14 @@ func (a api) rerankV2(c *server.Call, o *body.Object) error {
 	}{reqlog.NewID("rerank-"), r.results, meta{version{"2"}, tokens{r.tokens}}})
 }
 
-// A ranking is what both versions answer.
+// A ranking is the answer of both versions.
 type ranking struct {
 	model   string // its id
 	results []rerankResult
 	tokens  int
 }
 
-// rank reads a body of either version and has the model score its documents.
+// rank reads a body of either version and scores its documents.
 func (a api) rank(c *server.Call, o *body.Object) (*ranking, error) {
 	model := o.Str("model")
 	r := engine.RerankRequest{Documents: readDocuments(o), Truncate: o.Boolean("truncate", true)}
@@ -181,7 +181,7 @@ func readDocuments(o *body.Object) []string {
 	return list
 }
 
-// fail is a failure as clients of either dialect read it.
+// fail is a failure in the form of either dialect.
 func fail(e *fault.Error, _ *http.Request) (status int, body any) {
 	return e.Status, struct {
 		Message string `json:"message"`

@@ -10,8 +10,8 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// plan is a subscription with every field ElevenLabs' clients insist on. There is none
-// here, so nothing runs out and nothing is owed.
+// plan is a subscription with every field that ElevenLabs' clients need. There are no
+// subscriptions here: it has no limit and no charges.
 const plan = `"tier":"self-hosted","character_count":0,"character_limit":1099511627776,` +
 	`"max_credit_limit_extension":"unlimited","can_extend_character_limit":false,"allowed_to_extend_character_limit":false,` +
 	`"voice_slots_used":0,"professional_voice_slots_used":0,"professional_voice_slots_used_in_workspace":0,` +
@@ -31,7 +31,7 @@ func (a api) vendorSubscription(c *server.Call) error {
 	return a.Write(c, 200, "application/json", fmt.Appendf(nil, `{%s,"open_invoices":[],"has_open_invoices":false}`+"\n", plan))
 }
 
-// A vendorModel is a model as ElevenLabs' clients expect it.
+// A vendorModel is a model in ElevenLabs' form.
 type vendorModel struct {
 	ModelID    string           `json:"model_id"`
 	Name       string           `json:"name"`

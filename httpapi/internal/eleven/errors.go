@@ -10,7 +10,7 @@ import (
 	"quern/httpapi/internal/fault"
 )
 
-// vendorStatus is how a failure is answered in the vendor's dialect: bodies that
+// vendorStatus is the status of a failure in the vendor's dialect: bodies that
 // break its schema are 422, unknown voices 404.
 func vendorStatus(e *fault.Error) int {
 	switch e.Code {
@@ -22,13 +22,13 @@ func vendorStatus(e *fault.Error) int {
 	return e.Status
 }
 
-// params are fields of ours that the vendor calls otherwise.
+// params are fields of ours that have other names in the vendor's API.
 var params = map[string]string{"input": "text", "voice": "voice_id", "model": "model_id", "lang_code": "language_code"}
 
-// addressed are the fields that stand in the address.
+// addressed are the fields in the address.
 var addressed = []string{"voice_id", "output_format", "enable_logging", "optimize_streaming_latency"}
 
-// Fail is a failure as the vendor spells it.
+// Fail is a failure in the vendor's form.
 func Fail(e *fault.Error, r *http.Request) (status int, body any) {
 	if status = vendorStatus(e); status != http.StatusUnprocessableEntity {
 		return status, map[string]any{"detail": map[string]string{"status": string(e.Code), "message": e.Message}}

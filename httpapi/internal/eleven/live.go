@@ -15,7 +15,7 @@ import (
 	"quern/httpapi/internal/socket"
 )
 
-// Bounds of WebSockets that text comes by.
+// Bounds of WebSockets that receive text.
 const (
 	mostContexts = 5                // of one socket, as the vendor's
 	mostEnding   = 16               // contexts of one socket that are at work, those that end included
@@ -24,7 +24,7 @@ const (
 	keyTime      = 10 * time.Second // to name one
 )
 
-// Failures of a socket, as the vendor calls them.
+// Failures of a socket, by the vendor's names.
 const (
 	errIdle     fault.Code = "input_timeout_exceeded"
 	errTotal    fault.Code = "session_expired"
@@ -34,7 +34,7 @@ const (
 // sockets counts WebSockets that are open.
 type sockets struct{ open, unknown atomic.Int64 }
 
-// enter lets one in unless there are as many as may be.
+// enter admits one unless there are as many as allowed.
 func enter(n *atomic.Int64, most int, what string) (leave func(), err error) {
 	if n.Add(1) > int64(most) {
 		n.Add(-1)
@@ -85,7 +85,7 @@ func (a api) converse(c *server.Call, multi bool) error {
 	return nil
 }
 
-// A live is one WebSocket that text comes by. The goroutine of run owns it.
+// A live is one WebSocket that receives text. The goroutine of run owns it.
 type live struct {
 	api   api
 	c     *server.Call
@@ -94,7 +94,7 @@ type live struct {
 	sock  *socket.Conn
 	left  func()
 
-	link   context.Context // of the socket; outlives ctx, for a last word
+	link   context.Context // of the socket; outlives ctx, for a last message
 	unlink context.CancelFunc
 	ctx    context.Context // of work
 	cancel context.CancelCauseFunc
@@ -111,7 +111,7 @@ type live struct {
 	symbols atomic.Int64
 }
 
-// enter opens the model for whom is known.
+// enter admits the socket and opens its model.
 func (l *live) enter() error {
 	leave, err := enter(&l.api.sockets.open, l.api.Options.Realtime.Sessions, "are open (realtime.sessions)")
 	if err != nil {
@@ -160,10 +160,10 @@ func (l *live) run(known func()) {
 	}
 }
 
-// errDone says that all was spoken.
+// errDone: all text was spoken.
 var errDone = errors.New("done")
 
-// serve takes messages, one at a time, and what ends.
+// serve handles messages and contexts that have ended, one at a time.
 func (l *live) serve(known func()) error {
 	messages := make(chan []byte)
 	l.wg.Go(func() { l.read(messages) })
@@ -216,7 +216,7 @@ func (l *live) serve(known func()) error {
 			if l.working == 0 {
 				return server.ShuttingDown()
 			}
-			closing = nil // what has come may be spoken
+			closing = nil // text that has come may be spoken
 			l.endAll(true)
 		case <-l.c.R.Context().Done():
 			return server.ShuttingDown()
@@ -226,7 +226,7 @@ func (l *live) serve(known func()) error {
 	}
 }
 
-// take does what a message says.
+// take handles a message.
 func (l *live) take(b []byte) error {
 	l.last = time.Now()
 	m, err := l.api.readLiveMessage(l.c, b, l.multi)
@@ -257,7 +257,7 @@ func (l *live) take(b []byte) error {
 	}
 	v := l.contexts[m.context]
 	if v == nil {
-		// Nothing is begun by a message that says nothing, as one that keeps alive.
+		// An empty message, as one that keeps alive, begins no text.
 		if l.multi && m.text == "" {
 			return nil
 		}
@@ -321,7 +321,7 @@ func (l *live) begin(m *liveMessage) (*voiceContext, error) {
 	return v, nil
 }
 
-// endAll ends all texts: what has come is spoken, or only what was flushed.
+// endAll ends all texts: all that has come is spoken, or only the part that was flushed.
 func (l *live) endAll(all bool) {
 	l.closing = true
 	for _, v := range l.contexts {
@@ -334,7 +334,7 @@ func (l *live) endAll(all bool) {
 	clear(l.contexts)
 }
 
-// finished notes that the work of a text has ended, and reports whether all has.
+// finished removes a text whose work has ended, and reports whether it was the last.
 func (l *live) finished(v *voiceContext) (done bool, err error) {
 	l.working--
 	l.last = time.Now()
@@ -344,7 +344,7 @@ func (l *live) finished(v *voiceContext) (done bool, err error) {
 	return l.closing && l.working == 0, nil
 }
 
-// wait is how long it takes until something may have been quiet for too long.
+// wait is how long it takes until a text or the socket may have been quiet for too long.
 func (l *live) wait() time.Duration {
 	since := l.last
 	for _, v := range l.contexts {
@@ -355,7 +355,7 @@ func (l *live) wait() time.Duration {
 	return max(time.Until(since.Add(l.in.idle)), time.Second)
 }
 
-// quiet ends what had no message for too long, unless it is being spoken.
+// quiet ends texts without a message for too long, unless they are being spoken.
 func (l *live) quiet() error {
 	now := time.Now()
 	for id, v := range l.contexts {

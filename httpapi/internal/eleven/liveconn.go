@@ -8,7 +8,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// read hands on what the client says. It ends the work when the client leaves.
+// read passes on the client's messages. It ends the work when the client leaves.
 func (l *live) read(messages chan<- []byte) {
 	for {
 		b, err := l.sock.Read(l.link)
@@ -58,7 +58,7 @@ func (l *live) inTime() (context.Context, context.CancelFunc) {
 	return context.WithCancel(l.link)
 }
 
-// send tells the client something, from work.
+// send sends a message to the client, from work.
 func (l *live) send(answer any) error {
 	if l.ctx.Err() != nil {
 		return l.ctx.Err()

@@ -55,7 +55,7 @@ func (v *voiceContext) quiet() (since time.Time, busy bool) {
 	return v.last, !v.waiting
 }
 
-// take adds what a message says.
+// take adds the text of a message.
 func (v *voiceContext) take(m *liveMessage, auto bool) error {
 	if m.schedule != nil {
 		v.schedule = m.schedule
@@ -84,7 +84,7 @@ func (v *voiceContext) take(m *liveMessage, auto bool) error {
 	return nil
 }
 
-// push has the text that was held spoken.
+// push queues the held text for speaking.
 func (v *voiceContext) push(h engine.Haste) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -101,7 +101,7 @@ func (v *voiceContext) push(h engine.Haste) {
 	v.awake()
 }
 
-// end has all of the text spoken, and no more.
+// end queues the rest of the text; no more is added.
 func (v *voiceContext) end() {
 	v.push(engine.Patient)
 	v.mu.Lock()
@@ -110,8 +110,8 @@ func (v *voiceContext) end() {
 	v.awake()
 }
 
-// drop forgets what was not flushed. It reports whether something that was is not spoken
-// yet; if nothing is, the work ends at once.
+// drop drops text that was not flushed. It reports whether flushed text is not spoken
+// yet; if there is none, the work ends at once.
 func (v *voiceContext) drop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -134,7 +134,7 @@ func (v *voiceContext) awake() {
 	}
 }
 
-// next gives the voice what has come; it waits until something has.
+// next returns the next text for the voice; it waits until there is some.
 func (v *voiceContext) next(ctx context.Context) (m engine.More, err error) {
 	for {
 		v.mu.Lock()
@@ -163,7 +163,7 @@ func (v *voiceContext) next(ctx context.Context) (m engine.More, err error) {
 	}
 }
 
-// speak speaks the text as it comes, until it has ended. What was heard is counted.
+// speak speaks the text as it comes, until it has ended. The seconds of sound are counted.
 func (v *voiceContext) speak(ctx context.Context) (symbols int, err error) {
 	defer fault.Recovered(&err)
 	l := v.live
@@ -186,7 +186,7 @@ func (v *voiceContext) speak(ctx context.Context) (symbols int, err error) {
 	return symbols, err
 }
 
-// align says when the characters of a chunk are heard, and forgets its text.
+// align returns the times of a chunk's characters, and drops its text.
 func (v *voiceContext) align(s engine.Speech, at *float64) (written, said *alignment) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

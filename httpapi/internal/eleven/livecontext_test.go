@@ -10,7 +10,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// newContext is one whose text nobody speaks.
+// newContext is one without a goroutine that speaks its text.
 func newContext() *voiceContext {
 	l := &live{api: api{API: &server.API{Options: server.Options{SpeechChars: 1000}}}}
 	return &voiceContext{live: l, schedule: liveSchedule, wake: make(chan struct{}, 1), cancel: func() {}}

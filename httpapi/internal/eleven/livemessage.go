@@ -11,7 +11,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// A liveMessage is what a client says.
+// A liveMessage is a message of the client.
 type liveMessage struct {
 	text     string
 	hasText  bool
@@ -84,7 +84,7 @@ func bearer(s string) string {
 	return s
 }
 
-// A liveAnswer is what a client is told.
+// A liveAnswer is a message to the client.
 type liveAnswer struct {
 	Audio      *string      `json:"audio"`
 	Final      bool         `json:"isFinal"`
@@ -99,7 +99,7 @@ type multiAnswer struct {
 	Context *string `json:"contextId"`
 }
 
-// A liveAligned says when each character is heard, in milliseconds from where the sound
+// A liveAligned has the time of each character, in milliseconds from where the sound
 // of its message begins. The vendor's documents and its libraries spell the durations
 // differently.
 type liveAligned struct {
@@ -123,7 +123,7 @@ func (al *alignment) since(from float64) *liveAligned {
 	return out
 }
 
-// answer is the sound of a chunk, nil of what the encoder held back.
+// answer is the sound of a chunk, nil while the encoder holds it back.
 func (l *live) answer(context string, sound []byte, final bool, written, said *liveAligned) any {
 	a := liveAnswer{Final: final, Alignment: written, Normalized: said}
 	if !final {
@@ -139,7 +139,7 @@ func (l *live) answer(context string, sound []byte, final bool, written, said *l
 	return m
 }
 
-// A liveFailure is a failure as the vendor tells of it in a WebSocket.
+// A liveFailure is a failure in the vendor's form for a WebSocket.
 type liveFailure struct {
 	Message string `json:"message"`
 	Error   string `json:"error"`

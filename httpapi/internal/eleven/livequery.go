@@ -17,7 +17,7 @@ const (
 	mostLiveIdle = 180
 )
 
-// A liveQuery is what the address of …/stream-input says.
+// A liveQuery has the parameters of …/stream-input's address.
 type liveQuery struct {
 	engine.SpeakRequest
 	model  string
@@ -30,7 +30,7 @@ type liveQuery struct {
 // liveFormats are names of the vendor's for this endpoint that lack a bitrate.
 var liveFormats = map[string]string{"": vendorFormat, "mp3_44100": vendorFormat}
 
-// readLiveQuery reads the address. What is not done is refused by name.
+// readLiveQuery reads the address. Unsupported ones are refused by name.
 func readLiveQuery(c *server.Call) (*liveQuery, error) {
 	q := body.Query{Values: c.R.URL.Query()}
 	in := &liveQuery{SpeakRequest: engine.SpeakRequest{Voice: c.Params.ByName("voice_id"), Speed: 1}}

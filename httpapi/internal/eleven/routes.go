@@ -8,7 +8,7 @@ type api struct {
 	sockets *sockets
 }
 
-// Prefix is where ElevenLabs' endpoints are beside their own paths.
+// Prefix is a prefix under which ElevenLabs' endpoints are served too.
 const Prefix = "/elevenlabs"
 
 // speech is where a voice says a text.

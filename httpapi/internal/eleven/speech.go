@@ -16,12 +16,12 @@ import (
 	"quern/httpapi/spool"
 )
 
-// start makes ready what answers a request.
+// start opens the model and checks the voice of a request.
 func (a api) start(c *server.Call, r *vendorSpeech) error {
 	return audio.StartSpeech(a.API, c, a.Ours(r.model, engine.KindSpeech), &r.SpeakRequest)
 }
 
-// startVendorSpeech reads a request and makes ready what answers it.
+// startVendorSpeech reads a request, opens the model and checks the voice.
 func (a api) startVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, error) {
 	r, err := a.readVendorSpeech(c, o)
 	if err != nil {
@@ -40,7 +40,7 @@ func (a api) textToSpeech(c *server.Call, o *body.Object) error {
 }
 
 // streamSpeech answers …/stream and …/stream/sse: with events or raw sound, as
-// the client says it wants, or else as clients of its kind do.
+// the client asks, or else as clients of its kind need.
 func (a api) streamSpeech(c *server.Call, o *body.Object) error {
 	c.W.Header().Add("Vary", "Accept, xi-api-key, User-Agent")
 	r, err := a.readVendorSpeech(c, o)
@@ -72,7 +72,7 @@ func wantsEvents(c *server.Call, streamFormat string) bool {
 	return !IsClient(c.R)
 }
 
-// An alignment says when each character of a text is heard.
+// An alignment has the times of each character of a text.
 type alignment struct {
 	Characters []string  `json:"characters"`
 	Starts     []float64 `json:"character_start_times_seconds"`
@@ -87,7 +87,7 @@ func (al *alignment) add(char string, from, to float64) {
 	al.Starts, al.Ends = append(al.Starts, from), append(al.Ends, to)
 }
 
-// join adds what is heard after it.
+// join appends a later alignment.
 func (al *alignment) join(more *alignment) {
 	al.Characters = append(al.Characters, more.Characters...)
 	al.Starts, al.Ends = append(al.Starts, more.Starts...), append(al.Ends, more.Ends...)
@@ -109,8 +109,8 @@ type timed struct {
 	Normalized *alignment `json:"normalized_alignment"`
 }
 
-// align returns the alignments of a chunk of text: of what was written, in which
-// characters without a sound have no length, and of what was said. Times never
+// align returns the alignments of a chunk of text: of the written text, in which
+// characters without a sound have no length, and of the spoken text. Times never
 // go back, from *at on.
 func align(text string, chunk engine.Speech, at *float64) (written, said *alignment) {
 	written, said = newAlignment(), newAlignment()
@@ -158,7 +158,7 @@ func (a api) timedSpeech(c *server.Call, o *body.Object) error {
 	return a.writeTimed(c, &out, file)
 }
 
-// writeTimed answers with out, whose audio is what file holds.
+// writeTimed answers with out, whose audio is the content of file.
 func (a api) writeTimed(c *server.Call, out *timed, file *spool.Spool) error {
 	b, err := server.Marshal(out)
 	if err != nil {
@@ -183,7 +183,7 @@ func (a api) writeTimed(c *server.Call, out *timed, file *spool.Spool) error {
 }
 
 // streamTimedSpeech answers …/stream/with-timestamps: one object a line, or an
-// event each for those who ask for events.
+// event each for requests that ask for events.
 func (a api) streamTimedSpeech(c *server.Call, o *body.Object) error {
 	r, err := a.startVendorSpeech(c, o)
 	if err != nil {

@@ -18,8 +18,8 @@ type vendorSpeech struct {
 	streamFormat string
 }
 
-// readVendorSpeech reads a request body and the address. Problems are told as the vendor
-// does, with status 422.
+// readVendorSpeech reads a request body and the address. Errors are in the vendor's form,
+// with status 422.
 func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, error) {
 	r := &vendorSpeech{SpeakRequest: engine.SpeakRequest{Speed: 1, Voice: c.Params.ByName("voice_id")}}
 	if v, ok := o.Need("text"); ok {
@@ -44,7 +44,7 @@ func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, er
 	}
 	readDictionaries(o, "write a phoneme into the text as SSML")
 	o.Boolean("apply_language_text_normalization", false) // every language is always read so
-	// What stands around a text changes nothing of how it is read.
+	// The texts around a text do not change its pronunciation.
 	for _, name := range []string{"previous_text", "next_text"} {
 		if o.Str(name) != "" {
 			c.Warn(name + " has no effect: texts are read each for itself")
@@ -77,7 +77,8 @@ func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, er
 	return r, nil
 }
 
-// misplaced are members of OpenAI's speech, and of the address, that somebody may put into the body.
+// misplaced are members of OpenAI's speech, and of the address, that clients may put into the body
+// by mistake.
 var misplaced = []struct{ name, instead string }{
 	{"output_format", "it belongs in the address, ?output_format=NAME"},
 	{"response_format", "ask for a format in the address, ?output_format=NAME"},
@@ -87,8 +88,8 @@ var misplaced = []struct{ name, instead string }{
 }
 
 // readSettings reads voice_settings, of which only the tempo has a meaning here; nil is
-// as it was. The vendor's range of it is narrower than ours: what lies outside is meant as
-// an extreme.
+// unchanged. The vendor's range of it is narrower than ours: values outside are clamped
+// to ours.
 func readSettings(o *body.Object) *float64 {
 	s := o.Object("voice_settings")
 	if s == nil {
@@ -127,14 +128,14 @@ func readIDs(o *body.Object, name string) (n int) {
 	return n
 }
 
-// readUsual reads what the address of every route of speech may say without an effect:
-// nothing that is spoken is kept, and there is one latency, the least.
+// readUsual reads parameters of every route of speech that have no effect:
+// no speech is kept, and there is one latency, the least.
 func readUsual(q *body.Query) {
 	q.OneOf("enable_logging", "true", "false", "1", "0")
 	q.OneOf("optimize_streaming_latency", "0", "1", "2", "3", "4")
 }
 
-// An unable is a field of which one value asks for what cannot be done.
+// An unable is a field with a value that is not supported.
 type unable struct {
 	name   string
 	values []string // nil: true or false

@@ -56,7 +56,7 @@ func (a api) vendorTranscription(c *server.Call) error {
 	return a.WriteJSON(c, 200, newVendorTranscript(t, granularity))
 }
 
-// unheard are fields that ask for what is not done here, and why.
+// unheard are fields that are not supported here, and why.
 var unheard = []struct{ name, why string }{
 	{"cloud_storage_url", "nothing is fetched; send the file"},
 	{"source_url", "nothing is fetched; send the file"},
@@ -69,7 +69,7 @@ var unheard = []struct{ name, why string }{
 	{"detect_speaker_roles", "speakers are told apart by diarize, without roles"},
 }
 
-// refuseUnheard refuses what is not done, unless a field says that it is not wanted.
+// refuseUnheard refuses these fields, unless their value switches them off.
 func refuseUnheard(f *body.Form) {
 	for _, u := range unheard {
 		for _, v := range f.Values(u.name) {
@@ -140,8 +140,8 @@ func newVendorTranscript(t *transcript.Transcript, granularity string) vendorTra
 	return out
 }
 
-// usualThreshold is what diarization_threshold is where a request does not say, which is
-// where the published distance is.
+// usualThreshold is the default of diarization_threshold, which stands for
+// the published distance.
 const usualThreshold = 0.22
 
 // readSpeakers reads whether speakers are asked for. Their number is at most num_speakers; a
@@ -162,5 +162,5 @@ func readSpeakers(f *body.Form, r *engine.TranscribeRequest) {
 	}
 }
 
-// speakerID is what speakers are called.
+// speakerID is the id of a speaker.
 func speakerID(i int) string { return fmt.Sprintf("speaker_%d", i) }

@@ -48,7 +48,7 @@ func newVendorVoice(v engine.Voice) vendorVoice {
 	return vendorVoice{ID: v.ID, Name: v.Name, Category: premade, Labels: labels, Description: v.Description, Settings: usualSettings, Models: []string{v.Model}}
 }
 
-// says reports whether a voice is described with a text.
+// says reports whether a voice's description contains a text.
 func (v *vendorVoice) says(text string) bool {
 	all := strings.Join([]string{v.ID, v.Name, v.Description, v.Category, v.Labels["gender"], v.Labels["accent"], v.Labels["language"]}, "\n")
 	return strings.Contains(strings.ToLower(all), strings.ToLower(text))
@@ -66,7 +66,7 @@ func (a api) vendorVoices(c *server.Call) error {
 	return a.WriteJSON(c, 200, map[string]any{"voices": list})
 }
 
-// maxVoicePage is the vendor's largest page, and here the page of those who name none:
+// maxVoicePage is the vendor's largest page, and here the page of requests that name none:
 // of the vendor's own voices the first page holds as many as there are.
 const maxVoicePage = 100
 

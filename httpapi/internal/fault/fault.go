@@ -1,5 +1,5 @@
-// Package fault is the failures clients are told about: one table of what each code is
-// answered with.
+// Package fault is the failures that clients get: one table of the status and type of
+// each code.
 package fault
 
 import (
@@ -43,7 +43,7 @@ const (
 	CodeOver               Code = "batch_over"
 )
 
-// A codeClass says how a code is answered.
+// A codeClass is the status and type of a code.
 type codeClass struct {
 	Status int
 	Kind   string
@@ -100,7 +100,7 @@ var codeClasses = map[Code]codeClass{
 	engine.CodeLoadTimeout:       {504, "timeout_error", false},
 }
 
-// An Error is a failure as a client is told about it.
+// An Error is a failure in the form that clients get.
 type Error struct {
 	codeClass
 	Code    Code
@@ -121,13 +121,13 @@ func New(c Code, param, format string, args ...any) *Error {
 	return &Error{codeClass: codeClasses[c], Code: c, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-// ErrGone says that the client left before it was answered.
+// ErrGone: the client left before it was answered.
 var ErrGone = errors.New("client left")
 
-// StatusGone is what the log and the metrics say of such a request.
+// StatusGone is the status of such a request in the log and the metrics.
 const StatusGone = 499
 
-// Classify finds what to tell the client about err, which came from work under
+// Classify returns the error that the client gets for err, which came from work under
 // ctx: an *Error, or ErrGone when the client has left.
 func Classify(ctx context.Context, err error) error {
 	var ae *Error
@@ -168,7 +168,7 @@ func fromEngine(e *engine.Error) *Error {
 	return out
 }
 
-// FromSpool says why an upload, a large body or an answer could not be kept.
+// FromSpool is the failure of storing an upload, a large body or an answer.
 func FromSpool(e *spool.Error) *Error {
 	const instead = "send a shorter request, or ask for a stream"
 	out := New(engine.CodeOutOfDisk, "", "the server cannot write its temporary files; its log says why")
@@ -187,7 +187,7 @@ func FromSpool(e *spool.Error) *Error {
 	return out
 }
 
-// Body is the one-member object every failure is sent as.
+// Body is the object of one member in which failures are sent.
 type Body struct {
 	Error errorObject `json:"error"`
 }
@@ -223,7 +223,7 @@ func Recovered(err *error) {
 	}
 }
 
-// Internal is a failure whose cause only the log hears of.
+// Internal is a failure whose cause is only logged.
 func Internal(cause error) *Error {
 	e := New(CodeInternal, "", "something went wrong inside the server; its log has the details")
 	e.Cause = cause

@@ -1,4 +1,4 @@
-// Package guard says who may call, from where, and for how long a client may not read.
+// Package guard authenticates clients, checks hosts and origins, and bounds how long a client may not read.
 package guard
 
 import (
@@ -14,7 +14,7 @@ import (
 	"quern/httpapi/internal/limits"
 )
 
-// A Key lets its holder in. Only its hash is kept.
+// A Key admits its holder. Only its hash is kept.
 type Key struct {
 	Name   string // for logs
 	SHA256 [sha256.Size]byte
@@ -22,7 +22,7 @@ type Key struct {
 	Limit  limits.Limit
 }
 
-// A Guard says who may call.
+// A Guard authenticates clients, and checks hosts and origins.
 type Guard struct {
 	keys           atomic.Pointer[[]Key]
 	AllowedHosts   []string
@@ -32,10 +32,10 @@ type Guard struct {
 	Loopback atomic.Bool
 }
 
-// SetKeys replaces the keys; requests that were let in go on.
+// SetKeys replaces the keys; requests that were admitted go on.
 func (g *Guard) SetKeys(keys []Key) { g.keys.Store(&keys) }
 
-// Keys are those of now.
+// Keys are the current ones.
 func (g *Guard) Keys() []Key {
 	if p := g.keys.Load(); p != nil {
 		return *p
@@ -43,7 +43,7 @@ func (g *Guard) Keys() []Key {
 	return nil
 }
 
-// LimitOf is what the holder of a key of a name may take.
+// LimitOf is the limit of the key of a name.
 func (g *Guard) LimitOf(name string) limits.Limit {
 	for _, k := range g.Keys() {
 		if k.Name == name {
@@ -53,7 +53,7 @@ func (g *Guard) LimitOf(name string) limits.Limit {
 	return limits.Limit{}
 }
 
-// Authenticate returns the caller's key. Without configured keys every caller is let in,
+// Authenticate returns the caller's key. Without configured keys every caller is admitted,
 // and may manage models when only this machine can connect.
 func (g *Guard) Authenticate(r *http.Request) (key Key, ok bool) {
 	keys := g.Keys()
@@ -65,7 +65,7 @@ func (g *Guard) Authenticate(r *http.Request) (key Key, ok bool) {
 		return Key{}, false
 	}
 	sum := sha256.Sum256([]byte(given))
-	// Every key is compared, so time tells nothing about which one matched.
+	// Every key is compared, so the time does not depend on which one matched.
 	found := 0
 	at := 0
 	for i := range keys {
@@ -127,8 +127,8 @@ func (g *Guard) CheckBrowser(r *http.Request) error {
 	return fault.New(fault.CodeOrigin, "", "requests from origin %.100q are refused because the server has no keys; add it to cors.allowed_origins or configure a key", origin)
 }
 
-// hostAllowed reports whether host, which may have a port, is a name that a
-// stranger cannot point at this machine.
+// hostAllowed reports whether host, which may have a port, is a name that an
+// attacker cannot point at this machine.
 func (g *Guard) hostAllowed(host string) bool {
 	if host == "" {
 		return true // HTTP/1.0; no browser does this

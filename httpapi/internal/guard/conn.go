@@ -11,7 +11,7 @@ import (
 const sendBuffer = 128 << 10
 
 // Bound prepares a connection so that a client that reads nothing for limit is
-// noticed; not positive means never. Writes block soon, and where the system can, it
+// dropped; not positive means never. Writes block soon, and where the system can, it
 // ends a connection whose bytes the client does not take although nothing more is written.
 func Bound(c net.Conn, limit time.Duration) {
 	if under, ok := c.(interface{ NetConn() net.Conn }); ok { // of TLS

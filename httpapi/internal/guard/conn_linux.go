@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitUnread has the system end a connection when what was sent is not taken for d.
+// limitUnread has the system end a connection when sent bytes are not acknowledged for d.
 func limitUnread(c *net.TCPConn, d time.Duration) {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WarningHeader names what of a request has no effect, one value each: fields spelled
-// nearly like those the endpoint has, what a schema says in vain, and sound that is cut
+// WarningHeader names the parts of a request without effect, one value each: fields spelled
+// nearly like those the endpoint has, keywords of a schema that are not enforced, and sound that is cut
 // short or silent.
 const WarningHeader = "x-quern-warning"
 
@@ -20,7 +20,7 @@ const exposedHeaders = "x-request-id, retry-after, x-should-retry, " + InstanceH
 
 // Share adds the headers that let a page of an allowed origin read the answer,
 // and reports whether it did. Credentials are never allowed: keys travel in
-// headers that a page must know.
+// headers that a page needs.
 func (g *Guard) Share(h http.Header, r *http.Request) bool {
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")

@@ -1,4 +1,4 @@
-// Package limits bounds what each caller takes of a server: requests and tokens a minute, and
+// Package limits limits each caller of a server: requests and tokens a minute, and
 // answers at a time.
 package limits
 
@@ -12,14 +12,14 @@ import (
 	"quern/httpapi/internal/fault"
 )
 
-// A Limit is what one caller may take; 0 is no limit.
+// A Limit is the limit of one caller; 0 is no limit.
 type Limit struct {
 	Requests int // a minute
 	Tokens   int // a minute, read and made
 	Streams  int // answers under way at a time, streamed or not
 }
 
-// Limits remember what callers took. The zero value is ready.
+// Limits count the use of callers. The zero value is ready.
 type Limits struct {
 	Now func() time.Time // nil is the clock
 
@@ -33,8 +33,8 @@ type account struct {
 	streams          int
 }
 
-// A bucket fills by as much a minute as it holds. It may owe: what an answer took is known
-// when it was given.
+// A bucket fills by as much a minute as it holds. It may be negative: the tokens of an answer are known
+// when it has ended.
 type bucket struct {
 	size, left float64
 	at         time.Time
@@ -65,14 +65,14 @@ func (b *bucket) until(n float64) time.Duration {
 	return time.Duration(math.Ceil((n - b.left) / b.size * float64(time.Minute)))
 }
 
-// A Pass is a request that was let in.
+// A Pass is a request that was admitted.
 type Pass struct {
 	l    *Limits
 	of   *account
 	once sync.Once
 }
 
-// Enter lets a request of a caller in, who is known by a name, or says when to try again: a
+// Enter admits a request of the caller of a name, or returns when to try again: a
 // *fault.Error. What the caller has left is written to h in OpenAI's headers either way.
 func (l *Limits) Enter(caller string, limit Limit, h http.Header) (*Pass, error) {
 	if limit == (Limit{}) {
@@ -110,7 +110,7 @@ func (l *Limits) Enter(caller string, limit Limit, h http.Header) (*Pass, error)
 	return &Pass{l: l, of: a}, nil
 }
 
-// refuse says why a request may not come in, nil when it may.
+// refuse is the error of a request above a limit, else nil.
 func (a *account) refuse(limit Limit) error {
 	over := func(kind string, after time.Duration, format string, args ...any) error {
 		e := fault.New(fault.CodeRateLimit, "", format, args...)
@@ -128,7 +128,7 @@ func (a *account) refuse(limit Limit) error {
 	return nil
 }
 
-// Spend notes tokens that the request took.
+// Spend counts tokens of the request.
 func (p *Pass) Spend(tokens int) {
 	if p == nil {
 		return
@@ -150,7 +150,7 @@ func (p *Pass) Leave() {
 	})
 }
 
-// tell writes what is left in a bucket, where there is a limit: how much may be taken at
+// tell writes the headers of a bucket, where there is a limit: how much may be taken at
 // once, and how long it takes until the bucket is full.
 func tell(h http.Header, what string, b *bucket) {
 	if b.size == 0 {

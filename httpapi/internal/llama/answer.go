@@ -13,7 +13,7 @@ import (
 	"quern/httpapi/internal/turn"
 )
 
-// A piece is a chunk of a stream, and what a whole answer begins with.
+// A piece is a chunk of a stream, and the beginning of a whole answer.
 type piece struct {
 	Index     int           `json:"index"`
 	Content   string        `json:"content"`
@@ -39,7 +39,7 @@ type answer struct {
 	Timings   timings  `json:"timings"`
 }
 
-// A probability tells of a token that was drawn.
+// A probability is that of a token that was drawn.
 type probability struct {
 	chance
 	Top []chance `json:"top_logprobs"`
@@ -77,7 +77,7 @@ func newTimings(prompt, cached, output int, t *turn.Tally) timings {
 	return out
 }
 
-// stopTypes are the reasons of the engine as the dialect calls them.
+// stopTypes are the engine's reasons in the dialect's words.
 var stopTypes = map[string]string{engine.ReasonStop: "eos", engine.ReasonLength: "limit"}
 
 // ended fills in how a sequence ended. The text is all of it.
@@ -100,12 +100,12 @@ func (r *request) ended(p piece, end engine.Event, lines bool, prompt, cached in
 func (r *request) whole(i, j int, reply *turn.Reply, t *turn.Tally, model string, s settings) any {
 	q := &reply.Sequences[j]
 	p := piece{Index: i*r.sampling.N + j, Slot: -1, Content: q.Text()}
-	r.tell(&p, q.Logprobs)
+	r.addTokens(&p, q.Logprobs)
 	return r.ended(p, q.End, strings.Contains(p.Content, "\n"), reply.PromptTokens, reply.CachedTokens, t, model, s)
 }
 
-// tell adds what was asked for about tokens.
-func (r *request) tell(p *piece, drawn []engine.Logprob) {
+// addTokens adds the ids and probabilities of tokens that were asked for.
+func (r *request) addTokens(p *piece, drawn []engine.Logprob) {
 	p.Tokens = []token.ID{}
 	for _, e := range drawn {
 		if r.tokens {
@@ -150,7 +150,7 @@ func pick(v any, paths []string) map[string]json.RawMessage {
 	return out
 }
 
-// Settings tell how replies are drawn.
+// Settings say how replies are drawn.
 type settings struct {
 	Predict          int      `json:"n_predict"`
 	MaxTokens        int      `json:"max_tokens"`

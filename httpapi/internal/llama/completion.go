@@ -13,7 +13,7 @@ import (
 	"quern/httpapi/internal/turn"
 )
 
-// completion answers POST /completion: texts that go on.
+// completion answers POST /completion: texts that are continued.
 func (a api) completion(c *server.Call, o *body.Object) error {
 	r := a.read(c, o)
 	if v, ok := o.Need("prompt"); ok {
@@ -53,7 +53,7 @@ func (a api) infill(c *server.Call, o *body.Object) error {
 	return a.answer(c, o, r)
 }
 
-// answer has the model go on.
+// answer has the model continue the prompts.
 func (a api) answer(c *server.Call, o *body.Object, r *request) error {
 	if err := a.Finish(c, o); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (r *request) spell(ctx context.Context, l engine.Lease) error {
 	return nil
 }
 
-// request builds what the engine is asked for prompt i, which it takes.
+// request builds the engine's request of prompt i, which it moves out of r.
 func (r *request) request(i int, d engine.Sampling) engine.GenerateRequest {
 	q := engine.GenerateRequest{Prompt: engine.Prompt{Text: r.prompts[i].Text, Tokens: r.prompts[i].Tokens}, NoTokens: r.none}
 	r.prompts[i] = engine.EmbedInput{}

@@ -59,7 +59,7 @@ type slot struct {
 	Processing  bool `json:"is_processing"`
 }
 
-// props answers GET /props: what there is to know of a model before it is asked.
+// props answers GET /props: the description of a model.
 func (a api) props(c *server.Call) error {
 	m, err := a.find(c)
 	if err != nil {
@@ -75,7 +75,7 @@ func (a api) props(c *server.Call) error {
 		Defaults   defaults        `json:"default_generation_settings"`
 		Slots      int             `json:"total_slots"`
 		Alias      string          `json:"model_alias"`
-		Path       string          `json:"model_path"` // where the file is, is not told
+		Path       string          `json:"model_path"` // not the path, which is private
 		Template   string          `json:"chat_template"`
 		BOS        string          `json:"bos_token"`
 		EOS        string          `json:"eos_token"`

@@ -14,27 +14,27 @@ import (
 type request struct {
 	model    string
 	prompts  []engine.EmbedInput
-	texts    []string // of the prompts, as they are told
+	texts    []string // of the prompts, for the answer
 	fill     *engine.InfillRequest
 	sampling ask.Sampling
 	none     bool // only the prompt is read
 	stream   bool
-	tokens   bool          // their ids are told
-	probs    int           // alternatives of each token; 0 tells of none
+	tokens   bool          // their ids are in the answer
+	probs    int           // alternatives of each token; 0 is none
 	limit    time.Duration // of generating, once there is a line; 0 is none
 	fields   []string      // of the answer; nil is all
 }
 
-// others are fields of llama-server's own endpoints that there is nothing for.
+// others are fields of llama-server's own endpoints without a counterpart here.
 var others = []ask.Other{{Name: "n_indent", Off: 0.0}, {Name: "post_sampling_probs", Off: false}}
 
-// unused are fields without effect here: about slots and caches, which look after
-// themselves, and the shape of draws that are off.
+// unused are fields without effect here: about slots and caches, which are managed
+// automatically, and about sampling methods that are off.
 var unused = []string{"n_keep", "n_discard", "id_slot", "n_cache_reuse", "t_max_prompt_ms", "sse_ping_interval", "penalize_nl",
 	"mirostat_tau", "mirostat_eta", "dynatemp_exponent", "xtc_threshold", "dry_base", "dry_allowed_length", "dry_penalty_last_n", "dry_sequence_breakers",
 	"user", "api_key"}
 
-// read reads what both endpoints share.
+// read reads the fields that both endpoints share.
 func (a api) read(c *server.Call, o *body.Object) *request {
 	r := &request{
 		model:    o.Str("model"),
@@ -49,7 +49,7 @@ func (a api) read(c *server.Call, o *body.Object) *request {
 	s.N = int(o.Integer("n", 1, 1, int64(a.Options.MaxN)))
 	s.N = int(o.Integer("n_cmpl", int64(s.N), 1, int64(a.Options.MaxN)))
 	if v, ok := o.Get("seed"); !ok || string(v.Raw) == "-1" || s.Seed == anySeed {
-		s.Seed = uint64(uint32(ask.Random())) % anySeed // it is told, and clients' numbers have 53 bits
+		s.Seed = uint64(uint32(ask.Random())) % anySeed // it is in the answer, and clients' numbers have 53 bits
 	}
 	s.MaxTokens = -1
 	for _, name := range []string{"max_tokens", "n_predict"} { // the latter counts

@@ -1,5 +1,5 @@
-// Package llama answers in the dialect of llama-server, llama.cpp's own: what its editors'
-// plugins and other programs ask before, and beside, OpenAI's endpoints.
+// Package llama answers in the dialect of llama-server, llama.cpp's own: the endpoints that editors'
+// plugins and other programs use before, and beside, OpenAI's.
 //
 // llama.cpp, tools/server, README.md.
 package llama

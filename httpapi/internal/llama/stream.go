@@ -8,7 +8,7 @@ import (
 	"quern/httpapi/internal/turn"
 )
 
-// A spelling spells a turn as chunks, the last of each sequence with all there is to tell.
+// A spelling spells a turn as chunks, the last of each sequence with its totals.
 type spelling struct {
 	out      *stream.Writer
 	t        *turn.Tally
@@ -17,10 +17,10 @@ type spelling struct {
 	settings settings
 	states   map[int]*state       // by index of the sequence
 	prompts  map[int]engine.Event // PromptDone of each
-	ends     []turn.Event         // Finish of each, told when the timings are known
+	ends     []turn.Event         // Finish of each, sent when the timings are known
 }
 
-// A state is what of a sequence was told.
+// A state is what was sent of a sequence.
 type state struct {
 	tokens int
 	lines  bool
@@ -48,7 +48,7 @@ func (s *spelling) Event(ev turn.Event) error {
 	case engine.Delta:
 		p := piece{Index: s.index(ev), Slot: -1, Content: ev.Text, Evaluated: s.prompts[ev.PromptIndex].PromptTokens}
 		st := s.state(p.Index)
-		s.r.tell(&p, ev.Logprobs)
+		s.r.addTokens(&p, ev.Logprobs)
 		st.tokens += len(p.Tokens)
 		st.lines = st.lines || strings.Contains(ev.Text, "\n")
 		p.Predicted = st.tokens
@@ -61,7 +61,7 @@ func (s *spelling) Event(ev turn.Event) error {
 func (s *spelling) End() error {
 	for _, ev := range s.ends {
 		p := piece{Index: s.index(ev), Slot: -1}
-		s.r.tell(&p, nil)
+		s.r.addTokens(&p, nil)
 		prompt := s.prompts[ev.PromptIndex]
 		if err := s.out.Event(s.r.ended(p, ev.Event, s.state(p.Index).lines, prompt.PromptTokens, prompt.CachedTokens, s.t, s.model, s.settings)); err != nil {
 			return err

@@ -70,7 +70,7 @@ func lined(open []sequence) bool {
 	return true
 }
 
-// cut ends what is open.
+// cut ends the sequences that have not ended.
 func cut(open []sequence, done engine.Event, yield func(engine.Event, error) bool) {
 	for i, s := range open {
 		if !s.over && !yield(engine.Event{Type: engine.Finish, Index: i, Reason: engine.ReasonLength, Tokens: s.tokens, OutputTokens: done.OutputTokens}, nil) {

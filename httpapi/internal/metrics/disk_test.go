@@ -11,7 +11,7 @@ import (
 	"quern/httpapi/spool"
 )
 
-// The prefix cache on disk is told of where there is one, with vLLM's names or without.
+// The prefix cache on disk has metrics where there is one, with vLLM's names or without.
 func TestDisk(t *testing.T) {
 	for _, disk := range []*engine.DiskStats{nil, {Bytes: 1, Limit: 2, Blocks: 3, Hits: 4, Misses: 5, Writes: 6, Dropped: 7, Evicted: 8, Damaged: 9, Errors: 10}} {
 		s := adapted{

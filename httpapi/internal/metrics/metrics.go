@@ -1,4 +1,4 @@
-// Package metrics counts requests and what models did for them, for Prometheus.
+// Package metrics counts requests and the work of models, for Prometheus.
 package metrics
 
 import (
@@ -48,10 +48,10 @@ type Source interface {
 	Stats() engine.Stats
 }
 
-// A Build is what the program was made of.
+// A Build is the version of the program.
 type Build struct{ Version, Revision string }
 
-// New makes the metrics of an engine; vllm says whether vLLM's names are there.
+// New makes the metrics of an engine; vllm reports whether vLLM's names are there.
 func New(e Source, temp *spool.Pool, vllm bool, b Build, log *slog.Logger) *Metrics {
 	r := newRegistry()
 	m := &Metrics{
@@ -103,7 +103,7 @@ func (m *Metrics) Session() (left func()) {
 // Responded counts a response of such a session that ended.
 func (m *Metrics) Responded(status string) { m.responses(1, status) }
 
-// Leg notes how long a part of a turn of such a session took.
+// Leg records how long a part of a turn of such a session took.
 func (m *Metrics) Leg(leg string, took time.Duration) {
 	m.legs(took.Seconds(), leg)
 }
@@ -139,7 +139,7 @@ type state struct {
 	b    Build
 }
 
-// A desc describes what is not counted but read.
+// A desc describes a metric that is not counted but read.
 type desc struct {
 	name, help string
 	labels     []string

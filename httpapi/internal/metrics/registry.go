@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// A registry is Prometheus's, with what Go and the process tell of themselves.
+// A registry is Prometheus's, with the metrics of Go and of the process.
 type registry struct{ *prometheus.Registry }
 
 func newRegistry() registry {
@@ -55,8 +55,8 @@ func (r registry) handler(log *slog.Logger) http.Handler {
 	})
 }
 
-// A scrapeLog notes what goes wrong in a scrape. That its client has left is none of the server's
-// errors.
+// A scrapeLog logs errors of a scrape, but not that its client has left, which is no error of the
+// server.
 type scrapeLog struct{ log *slog.Logger }
 
 // Println implements promhttp.Logger.

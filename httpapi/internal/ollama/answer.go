@@ -14,7 +14,7 @@ import (
 	"quern/httpapi/internal/turn"
 )
 
-// What chat and generate requests say alike, beside an ask.Chat.
+// The fields that chat and generate requests share, beside an ask.Chat.
 type common struct {
 	context int // that is asked for; 0 is none
 }
@@ -50,13 +50,13 @@ type ended struct {
 	Writing time.Duration `json:"eval_duration,omitempty"`
 }
 
-// reasons are the reasons of the engine as the dialect calls them.
+// reasons are the engine's reasons in the dialect's words.
 var reasons = map[string]string{engine.ReasonStop: "stop", engine.ReasonLength: "length", engine.ReasonCalls: "stop"}
 
 // A chunk is a line of an answer.
 type chunk interface{ with(head, ended) any }
 
-// A spelled is how an endpoint answers a turn.
+// A spelled is the form of an endpoint's answers.
 type spelled struct {
 	chunk func(text, thinking string, calls []call) any
 	kinds []engine.Kind
@@ -108,7 +108,7 @@ type spelling struct {
 	spelled
 	out   *stream.Writer
 	t     *turn.Tally
-	model string // as the client calls it
+	model string // the client's name of it
 	begin time.Time
 	load  time.Duration
 
@@ -160,7 +160,7 @@ func (s *spelling) Event(ev turn.Event) error {
 // End implements turn.Spelling.
 func (s *spelling) End() error { return s.out.Event(s.line("", "", nil, s.last(s.reason))) }
 
-// ready loads the model that a name means, or has it leave memory, and returns which it was.
+// ready loads the model of a name, or unloads it, and returns it.
 func (a api) ready(c *server.Call, name string, keep *time.Duration, kinds ...engine.Kind) (reason string, err error) {
 	if keep == nil || *keep != 0 {
 		if _, err = a.open(c, name, kinds...); err == nil && keep != nil {
@@ -175,7 +175,7 @@ func (a api) ready(c *server.Call, name string, keep *time.Duration, kinds ...en
 	return "unload", err
 }
 
-// load answers a request that says nothing, which only asks for the model to be loaded or to go.
+// load answers an empty request, which only asks for the model to be loaded or unloaded.
 func (a api) load(c *server.Call, r *ask.Chat, empty any, kinds ...engine.Kind) error {
 	reason, err := a.ready(c, r.Model, r.Sampling.KeepAlive, kinds...)
 	if err != nil {

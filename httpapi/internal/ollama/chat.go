@@ -48,7 +48,7 @@ type chatMessage struct {
 	Calls    []call `json:"tool_calls,omitempty"`
 }
 
-// A call is a call of a tool, which is told when it is whole.
+// A call is a call of a tool, which is sent when it is whole.
 type call struct {
 	ID       string   `json:"id"`
 	Function callNote `json:"function"`

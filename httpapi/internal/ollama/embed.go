@@ -9,7 +9,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// vectors has the model of a request embed inputs. Without any it is only loaded, or unloaded.
+// vectors embeds inputs with the model of a request. Without any it is only loaded, or unloaded.
 func (a api) vectors(c *server.Call, model string, r engine.EmbedRequest) (engine.EmbedResult, error) {
 	if len(r.Inputs) == 0 {
 		_, err := a.ready(c, model, r.KeepAlive, engine.KindEmbedding)
@@ -52,7 +52,7 @@ func (a api) embed(c *server.Call, o *body.Object) error {
 	}{model, res.Vectors, time.Since(begin), c.Loading, res.PromptTokens})
 }
 
-// embedding answers POST /api/embeddings, the form from before: one prompt, one vector that
+// embedding answers POST /api/embeddings, the older form: one prompt, one vector that
 // is as long as the model made it. Without a prompt it only loads the model, or unloads it.
 func (a api) embedding(c *server.Call, o *body.Object) error {
 	model := readName(o)

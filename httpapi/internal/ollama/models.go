@@ -38,7 +38,7 @@ type listed struct {
 	Model    string  `json:"model"`
 	Modified string  `json:"modified_at,omitempty"`
 	Size     int64   `json:"size"`
-	Digest   string  `json:"digest"` // of what is known of the file: another when it is another
+	Digest   string  `json:"digest"` // of the file's description: it changes with the file
 	Details  details `json:"details"`
 
 	*loaded
@@ -62,7 +62,7 @@ func (a api) listed(m engine.ModelInfo) listed {
 	return listed{Name: m.ID, Model: m.ID, Modified: a.modified(m), Size: m.SizeBytes, Digest: hex.EncodeToString(digest[:]), Details: newDetails(m)}
 }
 
-// textual are the models the dialect has words for.
+// textual are the kinds of models that the dialect has.
 func textual(m engine.ModelInfo) bool {
 	return slices.Contains([]engine.Kind{engine.KindChat, engine.KindCompletion, engine.KindEmbedding}, m.Kind)
 }
@@ -77,10 +77,10 @@ func (a api) tags(c *server.Call) error {
 	return a.WriteJSON(c, 200, map[string]any{"models": out})
 }
 
-// never is when a model leaves memory that stays: as far away as Ollama says.
+// never is the expiry of a model that is never unloaded: as far away as Ollama's.
 func never() time.Time { return time.Now().Add(math.MaxInt64) }
 
-// running lists the models that are loaded, and when each leaves memory if nobody asks for it.
+// running lists the models that are loaded, and when each is unloaded if no request uses it.
 func (a api) running(c *server.Call) error {
 	out := []listed{}
 	for _, m := range a.Options.Engine.Models() {
@@ -98,7 +98,7 @@ func (a api) running(c *server.Call) error {
 	return a.WriteJSON(c, 200, map[string]any{"models": out})
 }
 
-// capabilities are those of a model as the dialect calls them.
+// capabilities are those of a model in the dialect's words.
 func capabilities(m engine.ModelInfo, d engine.Details) []string {
 	out := []string{"completion"}
 	switch m.Kind {

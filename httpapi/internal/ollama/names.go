@@ -8,7 +8,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// readName reads the model a request names, by the field of today or the one from before.
+// readName reads the model a request names, by the field or its older name.
 func readName(o *body.Object) string {
 	if name := o.Str("model"); name != "" {
 		o.Ignore("name")
@@ -26,7 +26,7 @@ func readName(o *body.Object) string {
 // latest is the tag that the dialect's programs add to names without one.
 const latest = ":latest"
 
-// find is the model that a name means.
+// find is the model of a name.
 func (a api) find(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
 	info, err := a.Options.Engine.Find(name, kinds...)
 	if err != nil && strings.HasSuffix(name, latest) {
@@ -37,7 +37,7 @@ func (a api) find(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
 	return info, err
 }
 
-// open makes the model that a name means resident for the rest of the call.
+// open makes the model of a name resident for the rest of the call.
 func (a api) open(c *server.Call, name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
 	if info, err := a.find(name, kinds...); err == nil {
 		name = info.ID

@@ -12,7 +12,7 @@ import (
 var machine = []string{"num_batch", "num_gpu", "main_gpu", "num_thread", "use_mmap", "use_mlock", "low_vram", "numa", "f16_kv", "vocab_only",
 	"num_keep", "penalize_newline", "draft_num_predict", "mirostat_tau", "mirostat_eta"}
 
-// otherDraws are ways to draw a token that there are not here.
+// otherDraws are sampling methods that are not supported here.
 var otherDraws = []ask.Other{{Name: "mirostat", Off: 0.0}, {Name: "tfs_z", Off: 1.0}}
 
 // readOptions reads the object options into s. It returns the context that is asked for, 0

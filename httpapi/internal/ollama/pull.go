@@ -18,7 +18,7 @@ type progress struct {
 	Completed int64  `json:"completed,omitempty"`
 }
 
-// statuses are the states of a pull as the dialect calls them.
+// statuses are the states of a pull in the dialect's words.
 var statuses = map[engine.PullState]string{
 	engine.PullStarting:    "pulling manifest",
 	engine.PullWaiting:     "waiting for another program that pulls this model",
@@ -37,7 +37,7 @@ func newProgress(p engine.Pull) progress {
 	return out
 }
 
-// pull answers POST /api/pull: models are those of the hub that pull knows.
+// pull answers POST /api/pull: models are named as the hub names them.
 func (a api) pull(c *server.Call, o *body.Object) error {
 	name := strings.TrimSuffix(readName(o), latest)
 	streamed := o.Boolean("stream", true)

@@ -44,7 +44,7 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-// Fail is a failure as the dialect's clients read it.
+// Fail is a failure in the dialect's form.
 func Fail(e *fault.Error, _ *http.Request) (status int, body any) {
 	return e.Status, failure{e.Message}
 }

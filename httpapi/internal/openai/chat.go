@@ -48,7 +48,7 @@ func (a api) readChat(c *server.Call, o *body.Object) (*chatRequest, error) {
 	return r, a.Finish(c, o)
 }
 
-// otherChat are fields of chats of llama-server and vLLM that there is nothing for, and fields
+// otherChat are fields of chats of llama-server and vLLM without a counterpart here, and fields
 // of other dialects that clients send by mistake.
 var otherChat = []ask.Other{
 	{Name: "echo", Off: false}, {Name: "best_of", Off: 1.0},
@@ -59,8 +59,8 @@ var otherChat = []ask.Other{
 	{Name: "stop_sequences", Off: ask.Empty, Instead: "send stop"}, {Name: "max_output_tokens", Instead: "send max_completion_tokens"},
 }
 
-// refuseTemplates refuses other templates than the model's, and prompts of messages that no reply
-// begins behind.
+// refuseTemplates refuses other templates than the model's, and prompts of messages without the
+// beginning of a reply.
 func refuseTemplates(o *body.Object, goesOn bool) {
 	ask.RefuseOthers(o, []ask.Other{{Name: "chat_template", Off: ask.Empty, Instead: "a model's template is its file's, or chat_template of the configuration"}})
 	if !o.Boolean("add_generation_prompt", true) && !goesOn {
@@ -68,7 +68,7 @@ func refuseTemplates(o *body.Object, goesOn bool) {
 	}
 }
 
-// readContinue says whether the reply goes on with the last message: by
+// readContinue reports whether the reply continues the last message: by
 // default when that is the assistant's and has text.
 func readContinue(o *body.Object, messages []chat.Message) bool {
 	last := chat.Message{}
@@ -95,7 +95,7 @@ func refuseSound(o *body.Object) {
 	}
 }
 
-// chatHead is what the whole answer and every chunk of a stream begin with.
+// chatHead is the members that the whole answer and every chunk of a stream begin with.
 type chatHead struct {
 	ID          string `json:"id"`
 	Object      string `json:"object"`

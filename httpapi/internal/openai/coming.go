@@ -13,8 +13,8 @@ import (
 )
 
 // early reports whether a transcription begins while its file is being sent: its fields
-// stand before the file, it is streamed, and nobody knows how long it will be, or the
-// client says that it is live.
+// stand before the file, it is streamed, and its length is unknown or the client
+// says that it is live.
 func early(c *server.Call) func(*body.Form, []byte) bool {
 	return func(f *body.Form, head []byte) bool {
 		return f.Str("model") != "" && f.Boolean("stream") && (c.R.ContentLength < 0 || f.Boolean("live")) &&
@@ -22,7 +22,7 @@ func early(c *server.Call) func(*body.Form, []byte) bool {
 	}
 }
 
-// readLive reads what a file that is still being made needs.
+// readLive reads the fields of a file that is still being made.
 func readLive(r *transcription, f *body.Form) {
 	r.live = f.Boolean("live")
 	switch {
@@ -34,9 +34,9 @@ func readLive(r *transcription, f *body.Form) {
 	}
 }
 
-// hear has the call's model transcribe, and tells each of segments, or, live, of text that
+// collect transcribes with the call's model, and calls each with segments, or, live, with text that
 // no longer changes.
-func (a api) hear(ctx context.Context, c *server.Call, f *body.Form, r *transcription, each func(engine.Segment) error) (t *transcript.Transcript, err error) {
+func (a api) collect(ctx context.Context, c *server.Call, f *body.Form, r *transcription, each func(engine.Segment) error) (t *transcript.Transcript, err error) {
 	if !f.Coming() {
 		return audio.Collect(ctx, a.API, c, r.TranscribeRequest, each)
 	}

@@ -23,7 +23,7 @@ type textRequest struct {
 	stream   bool
 	usage    usageWanted
 	echo     bool
-	suffix   string // what the reply is to end before; "" is nothing
+	suffix   string // the text after the reply; "" is none
 	logprobs int    // -1 when not asked for
 	echoed   []string
 }
@@ -61,7 +61,7 @@ func (a api) readText(c *server.Call, o *body.Object) (*textRequest, error) {
 	return r, a.Finish(c, o)
 }
 
-// otherText are fields of completions of vLLM that there is nothing for.
+// otherText are fields of completions of vLLM without a counterpart here.
 var otherText = []ask.Other{
 	{Name: "add_special_tokens", Off: true, Instead: "send the prompt as tokens, which nothing is added to"},
 }
@@ -80,7 +80,7 @@ func readPrompts(o *body.Object) []engine.EmbedInput {
 	return v.Texts(server.MaxPrompts)
 }
 
-// request builds what the engine is asked for prompt i, which it takes.
+// request builds the engine's request of prompt i, which it moves out of r.
 func (r *textRequest) request(i int, d engine.Sampling) engine.GenerateRequest {
 	q := engine.GenerateRequest{Prompt: engine.Prompt{Text: r.prompts[i].Text, Tokens: r.prompts[i].Tokens}}
 	r.prompts[i] = engine.EmbedInput{}
@@ -93,7 +93,7 @@ func (r *textRequest) request(i int, d engine.Sampling) engine.GenerateRequest {
 	return q
 }
 
-// infill has prompts lead to the suffix.
+// infill makes prompts that have the model fill in the text before the suffix.
 func (r *textRequest) infill(ctx context.Context, l engine.Lease) error {
 	if r.suffix == "" {
 		return nil

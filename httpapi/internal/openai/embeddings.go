@@ -54,8 +54,8 @@ func (a api) embeddings(c *server.Call, o *body.Object) error {
 	return a.Write(c, 200, "application/json", b)
 }
 
-// otherEmbeddings are fields of vLLM, Jina and other servers that would change vectors, or what
-// they are written as, and that there is nothing for.
+// otherEmbeddings are fields of vLLM, Jina and other servers that would change vectors, or their
+// encoding, and that have no counterpart here.
 var otherEmbeddings = []ask.Other{
 	{Name: "truncate_prompt_tokens", Off: -1.0, Instead: "truncate: true cuts inputs to what the model reads, as -1 does"},
 	{Name: "add_special_tokens", Off: true}, {Name: "messages", Off: ask.Empty, Instead: "send input"}, {Name: "chat_template", Off: ask.Empty},
@@ -88,7 +88,7 @@ func readInputs(o *body.Object) []engine.EmbedInput {
 }
 
 // encodeEmbeddings writes the answer by hand: base64 of large batches is the
-// usual case, as openai-node asks for it unless told otherwise.
+// usual case, as openai-node asks for it by default.
 func encodeEmbeddings(model string, res engine.EmbedResult, asBase64 bool) ([]byte, *fault.Error) {
 	name, err := server.Marshal(model)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"quern/httpapi/internal/turn"
 )
 
-// An eventStream is what both endpoints stream: events that end with [DONE], the last
+// An eventStream is the stream of both endpoints: events that end with [DONE], the last
 // before it with the token counts where they were asked for.
 type eventStream struct {
 	out     *stream.Writer
@@ -17,7 +17,7 @@ type eventStream struct {
 	counted func(*usage, *timings) any // the event that counts
 }
 
-// midway is what an event before the last has in its place for usage.
+// midway is the usage of an event before the last.
 func (s *eventStream) midway() any {
 	switch s.usage {
 	case usageAtEnd:

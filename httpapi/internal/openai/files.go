@@ -118,7 +118,7 @@ func writePage[T any](a api, c *server.Call, all []T, id func(T) string, after, 
 	return a.WriteJSON(c, 200, p)
 }
 
-// fileFault says why something cannot be done with a file.
+// fileFault is the failure of an operation on a file.
 func fileFault(err error, id string) error { return missing(err, "file", id) }
 
 func missing(err error, kind, id string) error {

@@ -9,10 +9,10 @@ import (
 	"quern/httpapi/internal/fault"
 )
 
-// speechBitrate is what a voice needs as MP3 to sound as made.
+// speechBitrate is the bitrate at which a voice as MP3 sounds like the original.
 const speechBitrate = 64000
 
-// formats are the values of response_format: those OpenAI's clients know, and AAC in an
+// formats are the values of response_format: those of OpenAI's clients, and AAC in an
 // MP4 file (m4a).
 var formats = []string{"mp3", "opus", "aac", "flac", "wav", "pcm", "m4a"}
 

@@ -7,8 +7,8 @@ import (
 	"quern/httpapi/internal/body"
 )
 
-// readDecoding reads how a recogniser searches for the text and when it believes it.
-// Routes has no such fields; these are named as in faster-whisper, whose servers
+// readDecoding reads the fields of a recogniser's search and its thresholds.
+// OpenAI has no such fields; these are named as in faster-whisper, whose servers
 // take them too.
 func readDecoding(r *transcription, f *body.Form) {
 	for _, n := range []struct {
@@ -46,8 +46,8 @@ func readDecoding(r *transcription, f *body.Form) {
 	r.Prefix = f.Str("prefix")
 }
 
-// maxKeywords and maxKeywordBytes bound what a request may hint at. The model
-// hears of the first hundred tokens.
+// maxKeywords and maxKeywordBytes bound the words that a request may give. The model's
+// prompt has the first hundred tokens.
 const (
 	maxKeywords     = 256
 	maxKeywordBytes = 16 << 10

@@ -97,7 +97,7 @@ func readContent(o *body.Object, m *chat.Message) {
 				m.Parts = append(m.Parts, readPart(p, m.Role))
 			}
 		}
-		// A tool may have nothing to say.
+		// A tool may have an empty result.
 		if m.Parts == nil && len(m.ToolCalls) == 0 && m.Role != chat.RoleTool {
 			v.Invalid("must have at least one part")
 		}

@@ -60,9 +60,9 @@ func (a api) listModels(c *server.Call) error {
 	}{"list", data})
 }
 
-// modelMemory is what a model needs.
+// modelMemory is the memory of a model.
 type modelMemory struct {
-	Bytes int64  `json:"bytes"` // what it holds, or will ask for
+	Bytes int64  `json:"bytes"` // held, or an estimate
 	Limit int64  `json:"limit"` // of all models
 	Fits  bool   `json:"fits"`  // alone
 	Why   string `json:"why,omitempty"`
@@ -77,7 +77,7 @@ func (a api) getModel(c *server.Call) error {
 	}
 	out := struct {
 		modelObject
-		Memory    *modelMemory `json:"memory,omitempty"` // absent where it cannot be told before the model is here, or loaded
+		Memory    *modelMemory `json:"memory,omitempty"` // absent where it is unknown before the model is here, or loaded
 		Removable bool         `json:"removable"`
 	}{modelObject: a.modelObject(m), Removable: m.AliasOf == "" && a.Manages(c) && a.Options.Store.Removable(m.ID)}
 	needs, err := server.InTime(a.API, c, a.Options.Engine.Needs, m.ID)

@@ -16,7 +16,7 @@ import (
 type pullObject struct {
 	Type      string           `json:"type,omitempty"` // of events
 	Object    string           `json:"object"`
-	Model     string           `json:"model"`        // as the hub names it: what to ask for again
+	Model     string           `json:"model"`        // as the hub names it, for another pull
 	ID        string           `json:"id,omitempty"` // when it is done: as it is served
 	State     engine.PullState `json:"state"`
 	Completed int64            `json:"completed"`
@@ -53,7 +53,7 @@ func newPullObject(p engine.Pull) pullObject {
 }
 
 // pullModel answers POST /v1/models/pull: when the model is here, or with events as it
-// comes. A pull may take hours, and has no limit but that something arrives.
+// comes. A pull may take hours, and has no limit while data arrives.
 func (a api) pullModel(c *server.Call, o *body.Object) error {
 	streamed := o.Boolean("stream", false)
 	name, err := a.modelName(c, o)

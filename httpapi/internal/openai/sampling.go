@@ -9,14 +9,14 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// others are fields of chats and completions of llama-server that there is nothing for.
+// others are fields of chats and completions of llama-server without a counterpart here.
 var others = []ask.Other{
 	{Name: "post_sampling_probs", Off: false}, {Name: "n_indent", Off: 0.0}, {Name: "return_tokens", Off: false},
 	{Name: "n_probs", Off: 0.0, Instead: "send logprobs"}, {Name: "n_cmpl", Off: 1.0, Instead: "send n"},
 	{Name: "t_max_predict_ms", Off: 0.0, Instead: "bound the reply with max_tokens, or ask /completion"},
 }
 
-// idle are fields that change no reply here, and of which somebody may expect one.
+// idle are fields that change no reply here, though clients may expect a change.
 var idle = []ask.Other{
 	{Name: "store", Off: false, Instead: "chats and completions are not kept; /v1/responses keeps what it answers"},
 	{Name: "verbosity", Off: []string{"medium"}, Instead: "models are not told how long to answer; say so in a message"},
@@ -40,7 +40,7 @@ func (a api) readSampling(c *server.Call, o *body.Object) ask.Sampling {
 	return s
 }
 
-// readPrediction reads what the reply is thought to be: a text, or parts that are text.
+// readPrediction reads the expected reply: a text, or parts that are text.
 func readPrediction(o *body.Object) string {
 	p := o.Object("prediction")
 	if p == nil {

@@ -6,17 +6,17 @@ import (
 	"quern/httpapi/internal/body"
 )
 
-// The formats that have speakers, and what whisperX writes.
+// The formats that have speakers.
 const (
 	diarizedJSON = "diarized_json"
 	whisperX     = "whisperx"
 )
 
-// responseFormats are what response_format may be.
+// responseFormats are the values of response_format.
 var responseFormats = []string{"json", "text", "srt", "verbose_json", "vtt", diarizedJSON, whisperX}
 
-// readSpeakers reads whether speakers are asked for, by the format or by diarize, and what
-// is known of them. diarize and the numbers are named as by whisperX's servers.
+// readSpeakers reads whether speakers are asked for, by the format or by diarize, and the
+// known facts about them. diarize and the numbers are named as by whisperX's servers.
 func readSpeakers(r *transcription, f *body.Form) {
 	wanted := f.Boolean("diarize")
 	n, least, most := audio.Count(f, "num_speakers"), audio.Count(f, "min_speakers"), audio.Count(f, "max_speakers")
@@ -26,7 +26,7 @@ func readSpeakers(r *transcription, f *body.Form) {
 	case wanted:
 		r.speakers = "diarize"
 	default:
-		// What is known of speakers has no effect where nobody asks for them.
+		// Known speakers have no effect where the request does not ask for speakers.
 		f.Values("known_speaker_names")
 		f.Values("known_speaker_references")
 		return

@@ -50,7 +50,7 @@ func (a api) speech(c *server.Call, o *body.Object) error {
 	return audio.SpeakSound(a.API, c, r, format, streamed)
 }
 
-// otherSpeech are fields of vLLM's and Kokoro-FastAPI's that there is nothing for.
+// otherSpeech are fields of vLLM's and Kokoro-FastAPI's without a counterpart here.
 var otherSpeech = []ask.Other{
 	{Name: "ref_audio", Off: ask.Empty, Instead: "no voice is cloned: send voice"}, {Name: "ref_text", Off: ask.Empty, Instead: "no voice is cloned: send voice"},
 	{Name: "volume_multiplier", Off: 1.0}, {Name: "return_download_link", Off: false}, {Name: "sample_rate", Instead: "response_format says the rate"},

@@ -10,10 +10,10 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// budgetFields bound the tokens of thinking: as llama-server, Qwen's API and vLLM call them.
+// budgetFields bound the tokens of thinking: by the names of llama-server, Qwen's API and vLLM.
 var budgetFields = []string{"reasoning_budget", "reasoning_budget_tokens", "thinking_budget", "thinking_budget_tokens", "thinking_token_budget"}
 
-// readThinking reads how a reply may think, and what the request sets for the template.
+// readThinking reads the fields of thinking, and the variables of the template.
 // budgets are those of efforts.
 func readThinking(o *body.Object, budgets map[string]int, p *engine.Prompt) *engine.ReasoningBudget {
 	var t ask.Thinking
@@ -41,7 +41,7 @@ func readThinking(o *body.Object, budgets map[string]int, p *engine.Prompt) *eng
 	return t.Apply(budgets, p)
 }
 
-// readShown reads where a reply shows thinking: fields of vLLM, llama-server and gateways win over
+// readShown reads where a reply shows thinking: fields of vLLM, llama-server and gateways override
 // the setting.
 func readShown(o *body.Object, as server.ReasoningField) server.ReasoningField {
 	switch o.OneOf("reasoning_format", "auto", "none", "deepseek") {

@@ -89,7 +89,7 @@ func appendPiece(b []byte, id token.ID, piece []byte) []byte {
 	return append(b, "]}"...)
 }
 
-// appendToken appends a JSON string that says the bytes of a token.
+// appendToken appends the bytes of a token as a JSON string.
 func appendToken(b, piece []byte) []byte {
 	if utf8.Valid(piece) {
 		return server.AppendString(b, piece)
@@ -139,7 +139,7 @@ func (a api) detokenize(c *server.Call, o *body.Object) error {
 	})
 }
 
-// writeText writes what is between the quotes of a JSON string. Its pieces are whole
+// writeText writes the inside of a JSON string. Its pieces are whole
 // characters.
 func writeText(w *bufio.Writer, pieces iter.Seq[[]byte]) {
 	var b []byte

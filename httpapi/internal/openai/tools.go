@@ -10,7 +10,7 @@ import (
 )
 
 // readTools reads the tools a reply may call, and how. None are left with
-// "tool_choice": "none", and what they are then does not matter.
+// "tool_choice": "none", and they are then not checked.
 func readTools(o *body.Object) ([]chat.Tool, engine.ToolChoice) {
 	for _, name := range []string{"functions", "function_call"} {
 		if o.Has(name) {

@@ -62,7 +62,7 @@ func (a api) transcriptions(c *server.Call) error {
 // otherDraws are fields of vLLM's about how tokens are drawn, which have no effect here.
 var otherDraws = []string{"seed", "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "max_completion_tokens"}
 
-// refuseTranslation refuses to write down what a client of another server wants translated.
+// refuseTranslation refuses the fields of translation of other servers.
 func refuseTranslation(f *body.Form) {
 	const instead = "%s: translations are to be asked of /v1/audio/translations, or with target_language of models that can"
 	if f.OneOf("task", "transcribe", "translate") == "translate" {
@@ -79,8 +79,8 @@ func (a api) translations(c *server.Call) error {
 	return a.transcribe(c, nil, func(f *body.Form, r *transcription) { r.Translate, r.segments = true, true })
 }
 
-// transcribe reads what both endpoints have in common, then what own reads, and
-// answers; early says whether that begins before the file has come.
+// transcribe reads the fields of both endpoints, then those that own reads, and
+// answers; early reports whether that begins before the file has been received.
 func (a api) transcribe(c *server.Call, early func(*body.Form, []byte) bool, own func(*body.Form, *transcription)) error {
 	f, err := a.ReadComingForm(c, early, "languages")
 	if err != nil {
@@ -186,7 +186,7 @@ func (r *transcription) logprobs(list ...engine.Segment) *[]transcript.HeardLogp
 }
 
 // streamTranscription sends every segment as soon as it is final. The deltas
-// joined are the text. Who speaks is known when the sound ends, which the first event
+// joined are the text. The speakers are known when the sound ends, as the first event
 // says: a segment for each speaker's part comes before the last event.
 func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription) error {
 	type place struct {
@@ -226,7 +226,7 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 			}
 			return send(delta{Type: "transcript.text.delta", Speakers: "when the sound ends"})
 		}
-		t, err := a.hear(ctx, c, f, r, func(seg engine.Segment) error {
+		t, err := a.collect(ctx, c, f, r, func(seg engine.Segment) error {
 			text := seg.Text
 			if err := begin(); err != nil {
 				return err

@@ -62,7 +62,7 @@ func perSecond(n int, d time.Duration) float64 {
 	return float64(int64(float64(n)/d.Seconds()*100+0.5)) / 100
 }
 
-// usageWanted says which events of a stream report token counts.
+// usageWanted is which events of a stream report token counts.
 type usageWanted uint8
 
 const (

@@ -10,8 +10,8 @@ import (
 )
 
 // warm answers POST /v1/models/ID/cache/warm: it has the model read a prompt, as a request of
-// /v1/chat/completions or /v1/completions has it, so that those that begin alike find it. Whoever
-// may ask for one token may do that.
+// /v1/chat/completions or /v1/completions has it, so that requests with the same beginning find it
+// in the cache. A key that may generate one token may do that.
 func (a api) warm(c *server.Call, o *body.Object) error {
 	model := pathID(c)
 	if name := o.Str("model"); name != "" && name != model {

@@ -113,7 +113,7 @@ func (s *session) listen() {
 	}
 }
 
-// beginTurn tells that somebody speaks, which may end the reply under way.
+// beginTurn sends that speech has begun, which may end the reply under way.
 func (s *session) beginTurn() {
 	if s.turn == nil {
 		s.ear.item = reqlog.NewID("item_")

@@ -1,4 +1,4 @@
-// Package reqlog names requests in logs, and keeps those that fail alike from filling them.
+// Package reqlog names requests in logs, and limits the lines of those that fail alike.
 package reqlog
 
 import (
@@ -19,9 +19,9 @@ const (
 	floodWindow = 10 * time.Second
 )
 
-// Level says how loud a request is logged that ended with a status. What a client
-// did wrong is no more than information; overload and timeouts are for the operator of
-// the server; the rest from 500 on is a fault of ours.
+// Level is the level at which a request with a status is logged. Mistakes of clients
+// are information; overload and timeouts are for the operator of
+// the server; the rest from 500 on is an error of the server.
 func Level(status int) slog.Level {
 	switch {
 	case status < 500, status == http.StatusNotImplemented:
@@ -32,7 +32,7 @@ func Level(status int) slog.Level {
 	return slog.LevelError
 }
 
-// An Outcome is what failed requests have in common.
+// An Outcome is the route and the code of failed requests.
 type Outcome struct {
 	Path   string // route pattern
 	Status int
@@ -48,7 +48,7 @@ type Floods struct {
 	now map[Outcome]*flood
 }
 
-// A flood is what happened since the first request of a window.
+// A flood counts the requests of a window, from its first one.
 type flood struct {
 	n     int
 	timer *time.Timer

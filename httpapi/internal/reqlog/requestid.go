@@ -43,7 +43,7 @@ func Of(ctx context.Context) string {
 }
 
 // Handler passes records on to h and gives those that were logged with the
-// context of a request its id, as request=ID, and that of its trace, as trace=ID. The engine knows nothing of ids: it
+// context of a request its id, as request=ID, and that of its trace, as trace=ID. The engine has no ids: it
 // logs with the context it was called with.
 func Handler(h slog.Handler) slog.Handler { return logHandler{h} }
 

@@ -18,18 +18,18 @@ import (
 type archive struct {
 	server.Archive
 	here *store
-	age  time.Duration // after which the archive forgets what was not written again; 0 is never
+	age  time.Duration // after which the archive drops responses that were not written again; 0 is never
 	log  *slog.Logger
 
 	mu       sync.Mutex
-	releases map[*entry]func() // of what is under way here
+	releases map[*entry]func() // of responses under way here
 }
 
 func newArchive(s *server.API, o server.Responses) *archive {
 	return &archive{Archive: o.Archive, here: newStore(o), age: o.Age, log: s.Options.Log, releases: map[*entry]func(){}}
 }
 
-// What the process that makes a response is told by others.
+// Words of TellResponse, to the process that makes a response.
 const (
 	wordCancel = "cancel"
 	wordDelete = "delete"
@@ -52,7 +52,7 @@ func (e *entry) items() (ids []string) {
 	return ids
 }
 
-// keep writes what an entry is now.
+// keep writes the current state of an entry.
 func (a *archive) keep(ctx context.Context, e *entry) error {
 	b, err := server.Marshal(record{e.object, e.input, time.Now().Unix()})
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *archive) held(e *entry) bool {
 	return a.releases[e] != nil
 }
 
-// stop tells the process that makes a response to end that, and waits until it has.
+// stop has the process that makes a response end it, and waits until it has.
 func (a *archive) stop(ctx context.Context, e *entry, word string) error {
 	if err := a.TellResponse(ctx, e.owner, e.object.ID, word); err != nil {
 		return server.FromJobs(err)
@@ -178,7 +178,7 @@ func (a *archive) add(ctx context.Context, e *entry, working bool) error {
 	return nil
 }
 
-// release says that an entry is no longer under way here.
+// release ends an entry's being under way here.
 func (a *archive) release(e *entry) {
 	a.mu.Lock()
 	release := a.releases[e]
@@ -239,7 +239,7 @@ func (a *archive) remove(ctx context.Context, e *entry) error {
 	if here, _, err := a.here.get(ctx, e.owner, id); err == nil {
 		a.here.remove(ctx, here)
 		here.job.stop(errCancelled)
-		select { // what is written while it is made would come after
+		select { // a record written while it is made would come after this
 		case <-here.job.done:
 		case <-ctx.Done():
 			return fault.ErrGone
@@ -249,7 +249,7 @@ func (a *archive) remove(ctx context.Context, e *entry) error {
 	return server.FromJobs(a.DropResponse(ctx, e.owner, id, e.items()))
 }
 
-// chain implements keeper. What is gone on from is written again when half of its age is over.
+// chain implements keeper. Responses that are continued are written again when half of their age is over.
 func (a *archive) chain(ctx context.Context, owner, id string, goOn bool) ([]*entry, bool, error) {
 	var old []*entry
 	out, whole, err := walk(id, func(id string) (*entry, error) {

@@ -15,19 +15,19 @@ import (
 
 // A job makes a response that no request waits for.
 type job struct {
-	streamed bool // its events are kept, for whoever asks for them
+	streamed bool // its events are kept, for clients that ask for them
 	stop     context.CancelCauseFunc
 	done     chan struct{} // closed when it is over
 
 	mu     sync.Mutex
-	events []told
+	events []sentEvent
 	bytes  int64
 	more   chan struct{} // closed when there are more events, or will be none
 	over   bool
 }
 
-// A told is one event of a stream.
-type told struct {
+// A sentEvent is one event of a stream.
+type sentEvent struct {
 	name string
 	raw  json.RawMessage
 }
@@ -39,7 +39,7 @@ func newJob(streamed bool) *job {
 	return &job{streamed: streamed, done: make(chan struct{}), more: make(chan struct{})}
 }
 
-// size is what its events take, in bytes.
+// size is the bytes of its events.
 func (j *job) size() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -47,7 +47,7 @@ func (j *job) size() int64 {
 }
 
 // add keeps an event of n bytes.
-func (j *job) add(t told, n int) {
+func (j *job) add(t sentEvent, n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.events = append(j.events, t)
@@ -56,7 +56,7 @@ func (j *job) add(t told, n int) {
 	j.more = make(chan struct{})
 }
 
-// end says that there are no more events.
+// end marks that there are no more events.
 func (j *job) end() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -64,8 +64,8 @@ func (j *job) end() {
 	close(j.more)
 }
 
-// from returns the events from an index on, and what to wait for when they are not the last.
-func (j *job) from(i int) (events []told, more <-chan struct{}) {
+// from returns the events from an index on, and a channel to wait on when they are not the last.
+func (j *job) from(i int) (events []sentEvent, more <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	events = j.events[min(i, len(j.events)):]
@@ -122,7 +122,7 @@ func (a *api) work(ctx context.Context, c *server.Call, r *request, e *entry) (e
 			if err := a.store.grow(e, n); err != nil {
 				return err
 			}
-			j.add(told{name, raw}, n)
+			j.add(sentEvent{name, raw}, n)
 			return nil
 		}
 	}
@@ -140,14 +140,14 @@ func (a *api) work(ctx context.Context, c *server.Call, r *request, e *entry) (e
 	} else {
 		err = nil
 	}
-	if end() != nil { // there was no room to tell of it
+	if end() != nil { // there was no room for its last event
 		p.tell = nil
 		end()
 	}
 	return err
 }
 
-// make has the model make the response, and ends it when that went well.
+// make generates the response, and ends it when that succeeded.
 func (a *api) make(ctx context.Context, c *server.Call, r *request, e *entry, p *reply) (err error) {
 	defer fault.Recovered(&err)
 	if err := p.state("response.created"); err != nil {
@@ -169,7 +169,7 @@ func (a *api) make(ctx context.Context, c *server.Call, r *request, e *entry, p 
 	}
 	t := r.start(ctx, a, l, p, nil) // its answer was given
 	defer t.Close()
-	defer func() { // also of what was cut short
+	defer func() { // also of a response that was cut short
 		now := t.SoFar()
 		c.Spend(now.PromptTokens + now.OutputTokens)
 		a.AuditLater(c, l.Info().ID, now.PromptTokens, now.OutputTokens, err)
@@ -191,13 +191,13 @@ func (a *api) make(ctx context.Context, c *server.Call, r *request, e *entry, p 
 // leaves.
 func (a *api) follow(c *server.Call, j *job, from int) error {
 	s := a.NewStream(c, stream.ServerEvents)
-	tell := func(t told) error {
+	tell := func(t sentEvent) error {
 		if t.name == "" {
 			return s.Bytes(done)
 		}
 		return s.Named(t.name, t.raw)
 	}
-	return server.StreamWork(a.API, c, s, tell, func(ctx context.Context, send func(told) error) error {
+	return server.StreamWork(a.API, c, s, tell, func(ctx context.Context, send func(sentEvent) error) error {
 		for {
 			events, more := j.from(from)
 			for _, t := range events {
@@ -207,7 +207,7 @@ func (a *api) follow(c *server.Call, j *job, from int) error {
 			}
 			from += len(events)
 			if more == nil {
-				return send(told{})
+				return send(sentEvent{})
 			}
 			select {
 			case <-more:

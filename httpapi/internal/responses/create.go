@@ -46,7 +46,7 @@ func (a *api) create(c *server.Call, o *body.Object) error {
 	}
 	t := r.start(ctx, a, c.Lease, p, c.Warn)
 	defer t.Close()
-	defer func() { // also of what was cut short
+	defer func() { // also of a response that was cut short
 		now := t.SoFar()
 		c.LogTokens(now.PromptTokens, now.OutputTokens)
 	}()
@@ -65,7 +65,7 @@ func (a *api) create(c *server.Call, o *body.Object) error {
 	return a.WriteJSON(c, 200, p.object)
 }
 
-// done ends streams, as Open Responses has it; OpenAI's clients do not mind.
+// done ends streams, as in Open Responses; OpenAI's clients ignore it.
 var done = []byte("data: [DONE]\n\n")
 
 // start has a model answer the request. warn may be nil.

@@ -25,7 +25,7 @@ const (
 // prefixes begin the ids of items.
 var prefixes = map[string]string{itemMessage: "msg_", itemReasoning: "rs_", itemCall: "fc_", itemOutput: "fco_"}
 
-// What an item's or a response's status may be.
+// Statuses of items and responses.
 const (
 	queued     = "queued"
 	inProgress = "in_progress"
@@ -45,7 +45,7 @@ type item struct {
 
 	callID, name string // of calls and their outputs
 	text         string // a call's arguments, an output, thinking
-	sealed       bool   // thinking shows what its text is encoded
+	sealed       bool   // thinking shows its text encoded
 }
 
 // A part is a content of a message.
@@ -63,7 +63,7 @@ func newItem(id, kind string) *item {
 	return &item{id: id, kind: kind, status: completed}
 }
 
-// What items look like. Members are in the order OpenAI has them.
+// Items in JSON. Members are in OpenAI's order.
 type (
 	messageItem struct {
 		ID      string `json:"id"`
@@ -162,7 +162,7 @@ const sealPrefix = "quern1."
 
 func seal(text string) string { return sealPrefix + base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
-// unseal returns what seal was given.
+// unseal is the inverse of seal.
 func unseal(sealed string) (text string, ok bool) {
 	code, ok := strings.CutPrefix(sealed, sealPrefix)
 	if !ok {

@@ -14,16 +14,16 @@ import (
 type keeper interface {
 	// add keeps a response, which is under way or over. It fails when there is no room.
 	add(ctx context.Context, e *entry, working bool) error
-	// grow notes that the events of one under way take n bytes more. It fails when there is no room.
+	// grow counts n bytes more of the events of one under way. It fails when there is no room.
 	grow(e *entry, n int) error
-	// update and finish replace a response under way; finish says that it is over.
+	// update and finish replace a response under way; finish ends it.
 	update(ctx context.Context, e *entry, o object)
 	finish(ctx context.Context, e *entry, o object)
 	// get returns a response as it stands.
 	get(ctx context.Context, owner, id string) (*entry, object, error)
 	remove(ctx context.Context, e *entry) error
 	// chain returns a response and those it goes on from, oldest first, and whether that is
-	// all of them; goOn says that a request goes on from it.
+	// all of them; goOn: a request continues it.
 	chain(ctx context.Context, owner, id string, goOn bool) (out []*entry, whole bool, err error)
 	item(ctx context.Context, owner, id string) (raw json.RawMessage, ok bool, err error)
 }

@@ -70,7 +70,7 @@ type (
 	}
 	inputDetails struct {
 		Cached int `json:"cached_tokens"`
-		Write  int `json:"cache_write_tokens"` // what is kept of a prompt costs nobody anything
+		Write  int `json:"cache_write_tokens"` // always 0: caching a prompt is not charged
 	}
 	outputDetails struct {
 		Reasoning int `json:"reasoning_tokens"`
@@ -84,14 +84,14 @@ func newUsage(t turn.Tally) *usage {
 	}
 }
 
-// drawn notes how the reply is drawn, which the model had a say in.
+// drawn sets the sampling values in force, with the model's own defaults.
 func (o *object) drawn(q *engine.GenerateRequest) {
 	p := &q.Sample
 	o.Temperature, o.TopP = p.Temperature, p.TopP
 	o.PresencePenalty, o.FrequencyPenalty = p.PresencePenalty, p.FrequencyPenalty
 }
 
-// end notes how the response ended.
+// end sets how the response ended.
 func (o *object) end(status string) {
 	o.Status = status
 	if status == completed {

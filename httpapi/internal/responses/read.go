@@ -25,7 +25,7 @@ var roles = map[string][]string{
 	"assistant": {"output_text", "refusal"},
 }
 
-// foreignParts are contents that need what this server does not take.
+// foreignParts are contents of kinds that this server does not support.
 var foreignParts = []string{"input_image", "input_file", "input_audio", "input_video", "computer_screenshot", "image_url"}
 
 // maxID bounds the ids clients choose, in bytes.
@@ -226,7 +226,7 @@ func (r *reader) reasoning(o *body.Object, it *item) {
 	}
 }
 
-// readOutput reads what a call gave: a text, or parts of text.
+// readOutput reads the result of a call: a text, or parts of text.
 func readOutput(o *body.Object) string {
 	v, ok := o.Need("output")
 	if !ok {

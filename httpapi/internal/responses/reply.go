@@ -10,8 +10,8 @@ import (
 	"quern/httpapi/internal/turn"
 )
 
-// A reply puts a response together from the events of a turn, and tells of what it does. It
-// is a turn.Spelling; a reply that nobody listens to is put together all the same.
+// A reply puts a response together from the events of a turn, and sends its own events of that. It
+// is a turn.Spelling; a reply without a stream is put together all the same.
 type reply struct {
 	object   object
 	tally    *turn.Tally
@@ -19,8 +19,8 @@ type reply struct {
 	top      int
 	sealed   bool
 
-	tell func(name string, event any) error // nil where nobody listens
-	save func(object) bool                  // keeps the response when it is over, before that is told; may be nil
+	tell func(name string, event any) error // nil without a stream
+	save func(object) bool                  // keeps the response when it is over, before its last event is sent; may be nil
 	last func() error                       // ends the stream; may be nil
 
 	number int   // of the next event
@@ -34,7 +34,7 @@ func newReply(r *request) *reply {
 	return &reply{object: r.object, logprobs: r.Logprobs, top: r.Top, sealed: r.sealed}
 }
 
-// send tells of one event, which make fits with its head.
+// send sends one event, which make makes with its head.
 func (r *reply) send(name string, make func(head) any) error {
 	if r.tell == nil {
 		return nil
@@ -44,7 +44,7 @@ func (r *reply) send(name string, make func(head) any) error {
 	return r.tell(name, make(h))
 }
 
-// state tells of the response as it stands.
+// state sends an event with the response so far.
 func (r *reply) state(name string) error {
 	return r.send(name, func(h head) any { return responseEvent{h, &r.object} })
 }
@@ -104,8 +104,8 @@ func (r *reply) into(kind string) error {
 	return r.begin(it)
 }
 
-// say adds words. Of tokens that are none no log-probability is told; those that come before
-// their words wait for them.
+// say adds text. Tokens that are no part of it have no log-probabilities; those that come before
+// their text wait for it.
 func (r *reply) say(ev turn.Event) error {
 	if r.logprobs {
 		words := slices.DeleteFunc(slices.Clone(ev.Logprobs), func(l engine.Logprob) bool { return l.Aside })
@@ -191,8 +191,8 @@ func (r *reply) close(status string) error {
 	return err
 }
 
-// fill gives the item under way its content, and tells that this is whole. Arguments that
-// are not are never told to be.
+// fill sets the content of the item under way, and sends that it is whole. Arguments that
+// are not whole have no such event.
 func (r *reply) fill(status string) error {
 	it, text := r.open, r.text.String()
 	var err error
@@ -223,7 +223,7 @@ func (r *reply) End() error {
 		status = incomplete
 	}
 	if r.open == nil && len(r.object.Output) == 0 && status == completed {
-		if err := r.into(itemMessage); err != nil { // it said nothing
+		if err := r.into(itemMessage); err != nil { // the reply is empty
 			return err
 		}
 	}
@@ -277,7 +277,7 @@ func (r *reply) cancel() error {
 	return r.over(cancelled)
 }
 
-// leave gives up the item under way.
+// leave drops the item under way.
 func (r *reply) leave() error {
 	if r.open == nil {
 		return nil

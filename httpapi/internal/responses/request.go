@@ -21,7 +21,7 @@ import (
 type request struct {
 	ask.Chat
 	owner  string
-	object object // what is known of the response
+	object object // the response so far
 	input  []kept
 	sealed bool // thinking is shown encoded, too
 }
@@ -33,8 +33,8 @@ var includes = []string{
 	"computer_call_output.output.image_url", "code_interpreter_call.outputs",
 }
 
-// others are fields that would change the reply and that nothing here acts on, those of chats
-// among them whose place is another.
+// others are fields that would change the reply and are not supported here, among them those of
+// chats that have another place.
 var others = []ask.Other{
 	{Name: "conversation", Instead: "conversations are not kept: go on with previous_response_id, or send the whole input"},
 	{Name: "prompt", Instead: "stored prompts are not: send instructions and input"},
@@ -108,7 +108,7 @@ func (a *api) read(c *server.Call, o *body.Object) (*request, error) {
 	return r, nil
 }
 
-// readKeeping reads whether the response is kept, what it goes on from, and whether it is
+// readKeeping reads whether the response is kept, which one it continues, and whether it is
 // made in the background.
 func (a *api) readKeeping(o *body.Object, r *request) {
 	r.object.Store = o.Boolean("store", true) && a.store != nil
@@ -152,7 +152,7 @@ func (a *api) readInput(c *server.Call, o *body.Object, r *request) ([]*item, er
 	return items, nil
 }
 
-// recall puts what the request goes on from before what it says.
+// recall puts the conversation that the request continues before its items.
 func (a *api) recall(c *server.Call, r *request, instructions string, items []*item) error {
 	var earlier []*item
 	if r.object.Previous != nil {
@@ -201,7 +201,7 @@ func strayOutput(earlier, items []*item) error {
 	return nil
 }
 
-// readThinking reads how the reply thinks.
+// readThinking reads the fields of thinking.
 func readThinking(c *server.Call, o *body.Object, r *request, budgets map[string]int) {
 	var t ask.Thinking
 	if in := o.Object("reasoning"); in != nil {
@@ -221,7 +221,7 @@ func readThinking(c *server.Call, o *body.Object, r *request, budgets map[string
 	r.Budget = t.Apply(budgets, &r.Prompt)
 }
 
-// readInclude reads what is to be shown beside the usual.
+// readInclude reads the optional members of the response.
 func readInclude(c *server.Call, o *body.Object, r *request) {
 	for v := range o.Items("include") {
 		switch v.OneOf(includes...) {
@@ -274,7 +274,7 @@ func readText(o *body.Object, shown *object) *engine.Constraint {
 	return nil
 }
 
-// readLabels reads what the client notes, and fields without effect here.
+// readLabels reads metadata, and fields without effect here.
 func readLabels(o *body.Object, shown *object) {
 	shown.Metadata = body.Labels(o)
 	label := func(name string, most int) *string {

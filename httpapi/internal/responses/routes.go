@@ -1,5 +1,5 @@
 // Package responses answers in the dialect of OpenAI's Responses API: a reply is a list of
-// items, each of which is told of as it grows, and the server keeps what was said, so that
+// items, each of which has events as it grows, and the server keeps the conversation, so that
 // the next request need not send it again.
 package responses
 

@@ -12,9 +12,9 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// A store keeps responses in memory, each for the key that made it. It holds no more than
-// its limits at any time: where something new has no room, the key that holds most loses
-// what it has not used for longest.
+// A store keeps responses in memory, each for the key that made it. It never exceeds
+// its limits: for a new entry without room, the least recently used entries of the key that holds
+// most are dropped.
 type store struct {
 	limits server.Responses
 
@@ -27,7 +27,7 @@ type store struct {
 	sweeper *time.Timer
 }
 
-// A shelf is what one key keeps, without what is under way.
+// A shelf is the entries of one key, without those under way.
 type shelf struct {
 	oldest list.List // of *entry, the one not used for longest first
 	bytes  int64
@@ -54,7 +54,7 @@ func newStore(limits server.Responses) *store {
 	return &store{limits: limits, byID: map[string]*entry{}, byItem: map[string]*entry{}, shelves: map[string]*shelf{}}
 }
 
-// overhead is what an entry takes beside what it says, in bytes.
+// overhead is the bytes of an entry beside its content.
 const overhead = 4 << 10
 
 // weigh is the memory an entry counts as.
@@ -109,7 +109,7 @@ func noRoom() error {
 	return fault.New(engine.CodeQueueFull, "", "there is no room to keep the response (responses.bytes, responses.count); try again later, send less, or set \"store\": false")
 }
 
-// grow notes that an entry takes n bytes more. It fails when there is no room.
+// grow counts n bytes more for an entry. It fails when there is no room.
 func (s *store) grow(e *entry, n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *store) finish(_ context.Context, e *entry, o object) {
 	s.makeRoom()
 }
 
-// index notes the items of an entry. mu is held.
+// index adds the items of an entry to byItem. mu is held.
 func (s *store) index(e *entry) {
 	for _, items := range [][]kept{e.input, e.object.Output} {
 		for _, k := range items {
@@ -212,7 +212,7 @@ func (s *store) dropOldest(has func(*shelf) int64) bool {
 	return true
 }
 
-// drop forgets an entry. mu is held.
+// drop removes an entry. mu is held.
 func (s *store) drop(e *entry) {
 	delete(s.byID, e.object.ID)
 	for _, items := range [][]kept{e.input, e.object.Output} {
@@ -234,7 +234,7 @@ func (s *store) drop(e *entry) {
 	}
 }
 
-// expire drops what is too old. mu is held.
+// expire drops entries that are too old. mu is held.
 func (s *store) expire() {
 	if s.limits.Age <= 0 {
 		return
@@ -251,7 +251,7 @@ func (s *store) expire() {
 	}
 }
 
-// sweep expires entries when nobody asks for any.
+// sweep expires entries when no request does.
 func (s *store) sweep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,7 +299,7 @@ func (s *store) remove(_ context.Context, e *entry) error {
 }
 
 // chain returns a response and those it goes on from, oldest first, and whether that is all
-// of them; what a request goes on from is kept from growing old.
+// of them; entries that a request continues count as used now.
 func (s *store) chain(_ context.Context, owner, id string, goOn bool) (out []*entry, whole bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -333,7 +333,7 @@ func (s *store) item(_ context.Context, owner, id string) (json.RawMessage, bool
 	return raw, ok, nil
 }
 
-// item returns an item of a response, or of what it was made from.
+// item returns an item of a response, or of its input.
 func (e *entry) item(id string) (json.RawMessage, bool) {
 	for _, items := range [][]kept{e.object.Output, e.input} {
 		for _, k := range items {

@@ -110,7 +110,7 @@ func TestLimitsHold(t *testing.T) {
 	if err := s.check(); err != nil {
 		t.Error(err)
 	}
-	// How many are refused depends on who comes when.
+	// How many are refused depends on the order of the goroutines.
 	if held.Load() == 0 || dropped.Load() == 0 || len(s.byID) == 0 {
 		t.Errorf("%d kept, %d dropped, %d refused, %d at the end", held.Load(), dropped.Load(), refused.Load(), len(s.byID))
 	}
@@ -144,7 +144,7 @@ func TestWhoHasMostLoses(t *testing.T) {
 	}
 }
 
-// TestAge: a response is forgotten when its time has come, also when nobody asks, and one
+// TestAge: a response expires when its time has come, also without requests, and one
 // that is gone on from stays with all before it.
 func TestAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestAge(t *testing.T) {
 		left, timer := len(s.byID), s.sweeper
 		s.mu.Unlock()
 		if left != 0 || timer != nil {
-			t.Errorf("%d responses are left, and nobody asked; sweeper %v", left, timer)
+			t.Errorf("%d responses are left without requests; sweeper %v", left, timer)
 		}
 	})
 }

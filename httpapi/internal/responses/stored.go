@@ -94,7 +94,7 @@ func (a *api) cancel(c *server.Call) error {
 	return a.WriteJSON(c, 200, o)
 }
 
-// inputItems answers GET /v1/responses/{id}/input_items: what the response was made from.
+// inputItems answers GET /v1/responses/{id}/input_items: the items the response was made from.
 func (a *api) inputItems(c *server.Call) error {
 	q := body.Query{Values: c.R.URL.Query()}
 	most := q.Number("limit", 20, 1, 100)

@@ -12,7 +12,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// readTools reads the tools a reply may call, and how, and notes how both are shown.
+// readTools reads the tools a reply may call, and how, and sets how both are shown.
 func (a *api) readTools(c *server.Call, o *body.Object, r *request) ([]chat.Tool, engine.ToolChoice) {
 	choice := engine.ToolChoice{One: !o.Boolean("parallel_tool_calls", true)}
 	r.object.Parallel = !choice.One

@@ -13,7 +13,7 @@ import (
 	"quern/httpapi/internal/fault"
 )
 
-// A config is what the address of a session says.
+// A config has the parameters of a session's address.
 type config struct {
 	named    string // model_id
 	model    string // the recogniser
@@ -22,7 +22,7 @@ type config struct {
 	language string
 	vad      bool
 	times    bool
-	detect   bool // the language is told
+	detect   bool // the answer has the language
 	keyterms []string
 
 	silence    float64 // seconds that end a segment
@@ -37,7 +37,7 @@ const (
 	maxKeyterm  = 20 // characters
 )
 
-// readConfig reads the parameters of a session, or what is wrong with them.
+// readConfig reads the parameters of a session, or returns their error.
 func readConfig(v url.Values) (config, error) {
 	q := body.Query{Values: v}
 	refuse := func(name, format string, args ...any) {
@@ -100,7 +100,7 @@ func readConfig(v url.Values) (config, error) {
 // quiet is the silence that ends a segment, in milliseconds.
 func (c *config) quiet() int { return max(int(math.Round(c.silence*1000)), c.minSilence) }
 
-// spell is the configuration as session_started tells it.
+// spell is the configuration in session_started.
 func (c *config) spell() map[string]any {
 	out := map[string]any{
 		"model_id": c.named, "audio_format": c.format, "sample_rate": c.layout.Rate, "language_code": nil, "commit_strategy": "manual",

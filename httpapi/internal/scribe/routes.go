@@ -1,8 +1,8 @@
 // Package scribe answers in the dialect of ElevenLabs' realtime transcription over WebSocket:
-// chunks of sound come in, partial_transcript tells what is known of the segment under way, and
-// committed_transcript what it said.
+// chunks of sound come in, partial_transcript has the text so far of the segment under way, and
+// committed_transcript its final text.
 //
-// The goroutine that reads owns a session. Another writes segments down, one after the other.
+// The goroutine that reads owns a session. Another transcribes segments, one after the other.
 package scribe
 
 import (

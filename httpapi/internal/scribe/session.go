@@ -32,18 +32,18 @@ type session struct {
 	detector engine.Detector
 	prompt   string
 
-	link   context.Context // of the socket; outlives ctx, for a last word
+	link   context.Context // of the socket; outlives ctx, for a last message
 	ctx    context.Context // of work
 	cancel context.CancelCauseFunc
 
 	writing sync.Mutex
 	conv    *resample.Resampler
 	turns   *audio.Turns // nil: the client commits
-	audio   []float32    // before a segment begins, or what the detector has not heard
-	heard   int          // samples of audio the detector has had
+	audio   []float32    // before a segment begins, or sound that the detector has not read
+	heard   int          // samples of audio the detector has read
 	segment *segment     // under way, or nil
 	queue   chan *segment
-	waiting []*segment // in the queue, or being written down
+	waiting []*segment // in the queue, or being transcribed
 
 	start    int // sample number of audio[0], or of the next
 	segments int // so far
@@ -62,7 +62,7 @@ type segment struct {
 // before is how much silence before speech is part of a segment: 300 ms.
 const before = engine.HearingRate * 3 / 10
 
-// mostWaiting bounds the segments that are not written down yet.
+// mostWaiting bounds the segments that are not transcribed yet.
 const mostWaiting = 64
 
 func newSession(a *api, c *server.Call, conn *socket.Conn, cfg config, d engine.Detector) *session {
@@ -88,7 +88,7 @@ func (s *session) run() {
 	wg.Go(func() { s.watch(idle) })
 	wg.Go(s.work)
 	wg.Go(s.ping)
-	s.tell(message{Type: "session_started", Session: reqlog.NewID("sess_"), Config: s.cfg.spell()})
+	s.send(message{Type: "session_started", Session: reqlog.NewID("sess_"), Config: s.cfg.spell()})
 	for s.ctx.Err() == nil {
 		b, err := s.conn.Read(s.ctx)
 		if err != nil {
@@ -103,7 +103,7 @@ func (s *session) run() {
 	}
 }
 
-// watch ends the session, with a word, when its time is up.
+// watch ends the session, with a message, when its time is up.
 func (s *session) watch(idle *time.Timer) {
 	total := timer(s.api.Options.Realtime.Total)
 	defer total.Stop()
@@ -119,7 +119,7 @@ func (s *session) watch(idle *time.Timer) {
 	case <-s.ctx.Done():
 		return
 	}
-	s.tell(m)
+	s.send(m)
 	s.conn.Close(status, m.Type)
 	s.cancel(fault.ErrGone)
 }
@@ -165,7 +165,7 @@ func (s *session) inTime() (context.Context, context.CancelFunc) {
 	return context.WithCancel(s.link)
 }
 
-// A message is what the server says.
+// A message is one of the server.
 type message struct {
 	Type    string  `json:"message_type"`
 	Session string  `json:"session_id,omitempty"`
@@ -176,8 +176,8 @@ type message struct {
 	Error   string  `json:"error,omitempty"`
 }
 
-// tell sends a message. A client that does not read ends the session.
-func (s *session) tell(m message) {
+// send sends a message. A client that does not read ends the session.
+func (s *session) send(m message) {
 	b, err := server.Marshal(m)
 	if err == nil {
 		s.writing.Lock()
@@ -193,7 +193,7 @@ func (s *session) tell(m message) {
 	}
 }
 
-// fail tells of a failure.
+// fail sends a failure.
 func (s *session) fail(kind string, err error) {
 	var e *fault.Error
 	if !errors.As(fault.Classify(s.ctx, err), &e) {
@@ -202,10 +202,10 @@ func (s *session) fail(kind string, err error) {
 	if e.Cause != nil {
 		s.api.Options.Log.ErrorContext(s.ctx, "realtime transcription", "code", e.Code, "error", e.Cause)
 	}
-	s.tell(message{Type: kind, Error: e.Message})
+	s.send(message{Type: kind, Error: e.Message})
 }
 
-// take does what a message says, or returns what is wrong with it, and by what name.
+// take handles a message, or returns its error and the error's name in the dialect.
 func (s *session) take(b []byte) (kind string, err error) {
 	o, err := body.ParseNamed(b, "message")
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *session) take(b []byte) (kind string, err error) {
 	if err != nil {
 		return "input_error", err
 	}
-	if kind, err := s.hear(x); err != nil {
+	if kind, err := s.feed(x); err != nil {
 		return kind, err
 	}
 	if commit {
@@ -249,7 +249,7 @@ func (s *session) take(b []byte) (kind string, err error) {
 	return "", nil
 }
 
-// decode is the sound of a chunk as recognisers want it.
+// decode is the sound of a chunk, as recognisers take it.
 func (s *session) decode(text string) ([]float32, error) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -262,8 +262,8 @@ func (s *session) decode(text string) ([]float32, error) {
 	return s.conv.Process(nil, pcm.Decode(nil, b, s.cfg.layout.Samples, binary.LittleEndian)), nil
 }
 
-// hear takes sound.
-func (s *session) hear(x []float32) (kind string, err error) {
+// feed takes sound.
+func (s *session) feed(x []float32) (kind string, err error) {
 	most := int(s.api.Options.Realtime.Audio.Seconds() * engine.HearingRate)
 	held := 0
 	for _, g := range s.waiting {
@@ -309,14 +309,14 @@ func (s *session) hear(x []float32) (kind string, err error) {
 		return "", nil
 	}
 	s.flush()
-	if s.segment.samples >= most { // who never pauses is written down all the same
+	if s.segment.samples >= most { // speech without a pause is cut into segments of this length
 		s.end(false)
 		s.turns.Stop()
 	}
 	return "", nil
 }
 
-// keep forgets what was heard but for the latest samples.
+// keep drops the samples that the detector has read but for the latest.
 func (s *session) keep(n int) { s.forget(s.heard - n) }
 
 func (s *session) forget(n int) {
@@ -327,7 +327,7 @@ func (s *session) forget(n int) {
 	}
 }
 
-// flush hands the segment what the detector has heard.
+// flush passes to the segment the sound that the detector has read.
 func (s *session) flush() {
 	s.pass(s.audio[:s.heard])
 	s.forget(s.heard)
@@ -335,7 +335,7 @@ func (s *session) flush() {
 
 func (s *session) pass(x []float32) {
 	s.segment.samples += len(x)
-	_ = s.segment.feed.Write(s.ctx, x) // which does not wait: hear bounds it
+	_ = s.segment.feed.Write(s.ctx, x) // which does not block: feed bounds it
 }
 
 // begin begins a segment.
@@ -375,7 +375,7 @@ func (c *config) converter() *resample.Resampler {
 func (s *session) commit() (kind string, err error) {
 	rest := s.conv.Flush(nil) // held back for the sound that follows, which is of the next
 	s.conv = s.cfg.converter()
-	if kind, err := s.hear(rest); err != nil {
+	if kind, err := s.feed(rest); err != nil {
 		return kind, err
 	}
 	if s.turns != nil {
@@ -397,7 +397,7 @@ func (s *session) commit() (kind string, err error) {
 	return "", nil
 }
 
-// work writes segments down.
+// work transcribes segments.
 func (s *session) work() {
 	for {
 		select {
@@ -410,7 +410,7 @@ func (s *session) work() {
 	}
 }
 
-// transcribe writes a segment down as it comes.
+// transcribe transcribes a segment as it comes.
 func (s *session) transcribe(g *segment) {
 	r := engine.TranscribeRequest{}
 	r.Language, r.Keywords, r.Prompt, r.Words = s.cfg.language, s.cfg.keyterms, g.prompt, s.cfg.times
@@ -421,7 +421,7 @@ func (s *session) transcribe(g *segment) {
 		said.WriteString(u.Text)
 		if text := strings.TrimSpace(said.String() + u.Tail); text != last {
 			last = text
-			s.tell(message{Type: "partial_transcript", Text: &text})
+			s.send(message{Type: "partial_transcript", Text: &text})
 		}
 		return s.ctx.Err()
 	})
@@ -434,7 +434,7 @@ func (s *session) transcribe(g *segment) {
 	if text == "" && !g.asked {
 		return // a noise, and no words
 	}
-	s.tell(message{Type: "committed_transcript", Text: &text})
+	s.send(message{Type: "committed_transcript", Text: &text})
 	if !s.cfg.times && !s.cfg.detect {
 		return
 	}
@@ -445,5 +445,5 @@ func (s *session) transcribe(g *segment) {
 	if s.cfg.times {
 		m.Words = words(t, g.at)
 	}
-	s.tell(m)
+	s.send(m)
 }

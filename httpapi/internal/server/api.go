@@ -96,7 +96,7 @@ func (a *API) Keys() []guard.Key { return a.guard.Keys() }
 // of an address that other machines can reach.
 func (a *API) SetKeys(keys []guard.Key) { a.guard.SetKeys(keys) }
 
-// Knows reports whether a request is of somebody with a key, or needs none.
+// Knows reports whether a request has a valid key, or needs none.
 func (a *API) Knows(r *http.Request) bool {
 	_, ok := a.guard.Authenticate(r)
 	return ok

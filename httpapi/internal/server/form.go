@@ -102,7 +102,7 @@ func (c *Call) BodyEnded() {
 	c.W.rc.SetReadDeadline(time.Time{})
 }
 
-// endBody waits until nobody reads a body any more that was answered.
+// endBody waits, after the answer, until the goroutine that reads the body has ended.
 func (c *Call) endBody() {
 	r := c.sent
 	if r == nil || r.done == nil {

@@ -148,7 +148,7 @@ type lineForm struct {
 	done chan struct{}
 }
 
-// Close waits until nobody reads the file any more.
+// Close waits until the goroutine that reads the file has ended.
 func (f *lineForm) Close() error {
 	f.PipeReader.Close()
 	<-f.done

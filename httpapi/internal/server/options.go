@@ -42,13 +42,13 @@ type Engine interface {
 // A Store is the folder that models are pulled into. *store.Store is one.
 type Store interface {
 	// Pull has a model of the hub fetched and tells how far that is, until it is done or
-	// nobody reads the sequence any more.
+	// the caller stops reading the sequence.
 	Pull(ctx context.Context, model string) iter.Seq2[engine.Pull, error]
 	// Pulls lists what is being pulled, and what was not pulled to its end.
 	Pulls() ([]engine.Pull, error)
 	// Stop ends a pull; discard throws away what has arrived.
 	Stop(ctx context.Context, model string, discard bool) error
-	// Removable reports whether a model was pulled, and may be removed when nobody uses it.
+	// Removable reports whether a model was pulled, and may be removed when no request uses it.
 	Removable(id string) bool
 	// Remove deletes the files of such a model and returns how many bytes that were.
 	Remove(ctx context.Context, id string) (bytes int64, err error)
@@ -71,8 +71,8 @@ type Options struct {
 	Engine Engine // required
 
 	// Store is where models are pulled into and removed from, by who may: callers without
-	// keys when only this machine can connect, those whose key says so, and everybody who may
-	// call with ManageAll. nil: nobody may.
+	// keys when only this machine can connect, those whose key says so, and all
+	// clients with ManageAll. nil: none.
 	Store     Store
 	ManageAll bool
 
@@ -123,8 +123,8 @@ type Options struct {
 	Version         string                   // shown by /v1/server and /metrics
 	Revision        string                   // of the source, shown by /metrics
 	Instance        string                   // what answers call this server, in the header x-quern-instance; "" has none
-	Audit           Auditor                  // is told of every request but those that need no key; nil: nobody is
-	Tracer          Tracer                   // hears where the time of requests goes; nil: nobody does
+	Audit           Auditor                  // records every request but those that need no key; nil: none is recorded
+	Tracer          Tracer                   // collects spans of requests; nil: none
 	Now             func() time.Time         // the clock of limits; nil is the clock
 	Log             *slog.Logger             // nil discards; with a LogHandler, lines name their request
 }
@@ -141,7 +141,7 @@ type Realtime struct {
 	Total    time.Duration // a session
 }
 
-// Responses say what is kept of /v1/responses, for whoever made it. Zero numbers take the
+// Responses say what is kept of /v1/responses, for the key that made it. Zero numbers take the
 // constants below.
 type Responses struct {
 	Off        bool          // nothing is kept, so nothing can be retrieved or continued

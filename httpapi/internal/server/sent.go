@@ -30,7 +30,7 @@ type sentReader struct {
 
 	// Of a body that is answered while it is being sent:
 	all  atomic.Bool   // it was read to its end
-	done chan struct{} // closed when nobody reads it any more
+	done chan struct{} // closed when the goroutine that reads it has ended
 
 	mu   sync.Mutex
 	over bool // what comes is thrown away, until a deadline that stays

@@ -19,7 +19,7 @@ import (
 const linger = 5 * time.Second
 
 // Serve answers requests on ln until ctx ends, then shuts down: readiness fails at
-// once; when the delay is over, in which whoever balances may notice that, new inference
+// once; when the delay is over, in which load balancers may notice that, new inference
 // is refused and work in flight gets the grace period; then streams end with an error
 // event and other requests with a 503.
 // It closes ln and returns nil after a shutdown that ctx asked for. An API can

@@ -18,7 +18,7 @@ var operations = map[engine.Kind]string{
 	engine.KindChat: "chat", engine.KindCompletion: "text_completion", engine.KindEmbedding: "embeddings",
 }
 
-// traced begins the span of a request, where there is somebody to tell.
+// traced begins the span of a request if the server has a Tracer.
 func (a *API) traced(w *response, r *http.Request, ctx context.Context, begin time.Time) context.Context {
 	w.span = trace.From(ctx)
 	if a.Options.Tracer == nil {

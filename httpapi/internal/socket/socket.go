@@ -66,8 +66,8 @@ func (w *Conn) Write(ctx context.Context, b []byte) error {
 // Ping asks whether the client is there, while another goroutine reads.
 func (w *Conn) Ping(ctx context.Context) error { return w.c.Ping(ctx) }
 
-// Close says why, by a status of RFC 6455 and some words, and closes; status 0 says
-// nothing.
+// Close sends a status of RFC 6455 with a reason, and closes; with status 0 it sends
+// none.
 func (w *Conn) Close(status int, reason string) error {
 	if status == http.StatusOK || status == 0 {
 		return w.c.CloseNow()

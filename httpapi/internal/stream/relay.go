@@ -7,9 +7,9 @@ import (
 	"quern/httpapi/internal/fault"
 )
 
-// Relay hands the values of items to each as they come, until it is closed or ctx, the
+// Relay calls each with the values of items as they come, until it is closed or ctx, the
 // request's, ends. Meanwhile it sends the header when its time has come, keeps a quiet
-// stream open, and ends one that makes no progress for stall. failed says why there
+// stream open, and ends one that makes no progress for stall. failed returns why there
 // are no more values, nil after the last.
 func Relay[T any](ctx context.Context, s *Writer, stall time.Duration, items <-chan T, failed func() error, each func(T) error) error {
 	var stalled timer
@@ -41,7 +41,7 @@ func Relay[T any](ctx context.Context, s *Writer, stall time.Duration, items <-c
 	}
 }
 
-// Stalled is for who waits for a model that made no progress for so long.
+// Stalled is the error of a request whose model made no progress for so long.
 func Stalled(stall time.Duration) error {
 	return fault.New(fault.CodeRequestTimeout, "", "the model made no progress for stall_timeout (%v); try again or raise it", stall)
 }

@@ -1,5 +1,5 @@
-// Package stream writes answers that come bit by bit: their framing, and the clocks of
-// what is late, quiet or stuck.
+// Package stream writes streamed answers: their framing, and the timers of
+// late, quiet and stalled streams.
 package stream
 
 import (
@@ -19,7 +19,7 @@ type Framing struct {
 	Before string // of each value; the line break that ends JSON follows it
 	After  string
 	Idle   string // "" sends nothing
-	// Fail tells of a failure in the stream; nil where there is no room for one.
+	// Fail sends a failure in the stream; nil where the format has none.
 	Fail func(*Writer, *fault.Error) error
 }
 
@@ -42,7 +42,7 @@ type Response interface {
 }
 
 // A Writer writes a stream. The header goes out with the first value, or when
-// its time is over, so whatever fails earlier has a status of its own.
+// its time is over, so an earlier failure has a status of its own.
 type Writer struct {
 	Framing
 	w    Response
@@ -52,7 +52,7 @@ type Writer struct {
 	Begun bool         // the header is sent
 	First func() error // opens the stream after the header; may be nil
 
-	delay  time.Duration // what the header waits for a value
+	delay  time.Duration // how long the header waits for a value
 	header timer         // runs out when the header is due
 	keep   time.Duration // silence that quiet ends
 	quiet  timer         // runs out when something has to be sent

@@ -27,7 +27,7 @@ func Time(a *server.API, c *server.Call, streamed bool) (context.Context, contex
 func Answer(ctx context.Context, a *server.API, c *server.Call, r Request, as Dialect) error {
 	t := Start(ctx, a.Metrics, c.Lease, r)
 	defer t.Close()
-	defer func() { // also of what was cut short
+	defer func() { // also of a turn that was cut short
 		now := t.SoFar()
 		c.LogTokens(now.PromptTokens, now.OutputTokens)
 	}()

@@ -8,19 +8,19 @@ import (
 	"quern/httpapi/internal/stream"
 )
 
-// A Spelling is a turn as one dialect streams it. It knows the types of events it has
-// words for; others are new since, and it leaves them out.
+// A Spelling is a turn as one dialect streams it. It ignores types of events that the dialect
+// has no words for.
 type Spelling interface {
 	// Begin is called once, before anything else is sent.
 	Begin() error
 	// Event is called for PromptDone, deltas, calls and Finish.
 	Event(Event) error
-	// End is called when all went well, after the last event.
+	// End is called after the last event, if none of the calls failed.
 	End() error
 }
 
 // Stream answers with the events of the turn as they come. ctx is that of Start. The
-// error is for who knows whether the stream has begun; see Writer.
+// caller answers with the error or sends it as an event, as the stream has begun or not; see Writer.
 func (g *Turn) Stream(ctx context.Context, s *stream.Writer, stall time.Duration, out Spelling) error {
 	defer s.Stop()
 	s.First = out.Begin

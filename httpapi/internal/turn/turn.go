@@ -1,10 +1,10 @@
-// Package turn runs what one request asks of text models and hands on one list of events,
-// those of package engine, whatever dialect spells them. An answer in one piece is
-// collected from the events a stream is made of.
+// Package turn runs one request's generations and delivers their events, those of package
+// engine, to the request's dialect. An answer in one piece is collected from the events
+// that a stream is made of.
 //
 // A dialect that streams is a Spelling and a stream.Framing. A new type of event is a
-// constant beside engine.Delta: it reaches every Spelling, and those that have no words
-// for it leave it out.
+// constant beside engine.Delta: every Spelling is called with it, and those that have no words
+// for it ignore it.
 package turn
 
 import (
@@ -21,7 +21,7 @@ import (
 	"quern/httpapi/internal/stream"
 )
 
-// parallelPrompts is how many prompts of one request are with the engine at
+// parallelPrompts is how many prompts of one request are generated for at
 // a time, so that one request does not fill a model's queue.
 const parallelPrompts = 16
 
@@ -31,17 +31,17 @@ type Event struct {
 	PromptIndex int // of the request, from 0
 }
 
-// A Turn is what models answer to one request. Events of one prompt come in order,
+// A Turn is the answers of a model to one request. Events of one prompt come in order,
 // those of several mix.
 type Turn struct {
 	Tally
 
 	cancel context.CancelFunc
-	items  chan Event // one ahead: what waits for a slow client waits in the engine. Closed when all prompts are done or one failed
+	items  chan Event // holds one: events for a slow client wait in the engine. Closed when all prompts are done or one failed
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex
-	failure error // the first, ready for the client
+	failure error // the first, in the form that clients get
 
 	// Only the handler's goroutine uses these.
 	prompts   int
@@ -50,17 +50,17 @@ type Turn struct {
 	begin     time.Time
 	m         *metrics.Metrics
 	model     string
-	warn      func(string) // nil where nobody hears
+	warn      func(string) // may be nil
 }
 
-// A Request is what a turn asks: the same number of sequences for each prompt. At is
-// called once for each, when its turn comes, so that what is asked is not in memory
+// A Request asks for the same number of sequences for each prompt. At is
+// called once for each, just before it is generated, so that the prompt is not in memory
 // before, nor for as long as the answer takes.
 type Request struct {
 	Prompts   int
 	Sequences int
 	At        func(prompt int) engine.GenerateRequest
-	Warn      func(text string) // hears what of the request is not kept to; may be nil
+	Warn      func(text string) // called with parts of the request that have no effect; may be nil
 }
 
 // Start begins to answer r. The caller must call Close, which ends the work and waits.
@@ -96,17 +96,17 @@ func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *
 	return g
 }
 
-// run pulls the events of one prompt. Its error is ready for the client.
+// run reads the events of one prompt. Its error has the form that clients get.
 func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, at func(int) engine.GenerateRequest) (err error) {
 	defer fault.Recovered(&err)
 	done := false
 	r := at(prompt)
-	free := r.Constraint != nil || r.ToolChoice.Required || r.ToolChoice.Names != nil // of a form it should have
+	unheld := r.Constraint != nil || r.ToolChoice.Required || r.ToolChoice.Names != nil // until the engine says that the constraint is in force
 	for ev, err := range l.Generate(ctx, r) {
 		if err != nil {
 			return fault.Classify(ctx, err)
 		}
-		if free = free && !ev.Constrained; free {
+		if unheld = unheld && !ev.Constrained; unheld {
 			return unconstrained()
 		}
 		done = ev.Type == engine.Done
@@ -127,7 +127,7 @@ func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, at func(int)
 	return f
 }
 
-// unconstrained is for a reply that no layer holds to the form it should have.
+// unconstrained is the error of a reply whose constraint is not in force.
 func unconstrained() error {
 	f := fault.New(engine.CodeEngineFailure, "", "the model cannot hold its reply to the form asked for")
 	f.Cause = errors.New("no layer took the constraint")
@@ -144,14 +144,14 @@ func (g *Turn) fail(err error) {
 	g.cancel()
 }
 
-// err says why there are no more items: nil when all prompts are done.
+// err is why there are no more items: nil when all prompts are done.
 func (g *Turn) err() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.failure
 }
 
-// Close cancels what still runs and waits for it.
+// Close cancels generations that still run and waits for them.
 func (g *Turn) Close() {
 	g.cancel()
 	g.wg.Wait()
@@ -160,8 +160,8 @@ func (g *Turn) Close() {
 	}
 }
 
-// count feeds the tally and the metrics with an event, and warns of what it notes: nothing was
-// answered before.
+// count adds an event to the tally and the metrics, and calls warn with its notes, which come
+// before anything is answered.
 func (g *Turn) count(ev Event) {
 	g.Tally.add(ev)
 	switch ev.Type {
@@ -207,7 +207,7 @@ type Call struct {
 // Text is the text of the sequence.
 func (s *Sequence) Text() string { return s.text.String() }
 
-// Reasoning is what the model thought.
+// Reasoning is the thinking of the sequence.
 func (s *Sequence) Reasoning() string { return s.reasoning.String() }
 
 // Collect returns the whole answers, one a prompt. ctx is that of Start.
@@ -227,8 +227,8 @@ func (g *Turn) Collect(ctx context.Context) ([]Reply, error) {
 	return replies, nil
 }
 
-// Each hands the events to take as they come, until it fails. ctx is that of Start. It ends
-// when there is no event for stall, not positive for ever, after the first.
+// Each calls take with the events as they come, until it fails. ctx is that of Start. It returns an
+// error when there is no event for stall after the first; not positive is no limit.
 func (g *Turn) Each(ctx context.Context, stall time.Duration, take func(Event) error) error {
 	var late <-chan time.Time
 	for {
@@ -279,7 +279,7 @@ func (r *Reply) add(ev Event) {
 	}
 }
 
-// A Tally is what all answers report about a turn.
+// A Tally is the usage and the timings of a turn.
 type Tally struct {
 	PromptTokens, CachedTokens, OutputTokens int
 	ReasoningTokens                          int // of the output's
@@ -312,7 +312,7 @@ func (t *Tally) add(ev Event) {
 		t.ReasoningTokens += ev.Reasoning
 		t.Predicted += ev.Predicted
 		t.Unpredicted += ev.Unpredicted
-		// Prompts run side by side: the slowest is what the client waited for.
+		// Prompts run side by side: the client waited for the slowest.
 		t.Timings.Queue = max(t.Timings.Queue, ev.Timings.Queue)
 		t.Timings.Prompt = max(t.Timings.Prompt, ev.Timings.Prompt)
 		t.Timings.Predict = max(t.Timings.Predict, ev.Timings.Predict)

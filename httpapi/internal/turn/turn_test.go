@@ -53,11 +53,11 @@ func ask(n int) Request {
 	return Request{Prompts: n, Sequences: 2, At: func(int) engine.GenerateRequest { return engine.GenerateRequest{N: 2} }}
 }
 
-// A dialect writes down what it is told.
-type dialect struct{ told []string }
+// A dialect records its calls.
+type dialect struct{ calls []string }
 
 func (d *dialect) note(format string, args ...any) error {
-	d.told = append(d.told, fmt.Sprintf(format, args...))
+	d.calls = append(d.calls, fmt.Sprintf(format, args...))
 	return nil
 }
 
@@ -80,7 +80,7 @@ type recorder struct{ *httptest.ResponseRecorder }
 
 func (recorder) Flush() error { return nil }
 
-// TestOneList: a dialect hears every event of the list in order, also of types that are
+// TestOneList: a dialect is called with every event of the list in order, also of types that are
 // new, between its beginning and its end.
 func TestOneList(t *testing.T) {
 	g := Start(t.Context(), &metrics.Metrics{}, answer, ask(1))
@@ -91,8 +91,8 @@ func TestOneList(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"begin", "0/0 a", "unheard", "0/1 b", "0/0 c", "0/0 stop", "0/1 length", "end"}
-	if got := strings.Join(d.told, ", "); got != strings.Join(want, ", ") {
-		t.Errorf("told %s, want %v", got, want)
+	if got := strings.Join(d.calls, ", "); got != strings.Join(want, ", ") {
+		t.Errorf("called %s, want %v", got, want)
 	}
 	if now := g.SoFar(); now.PromptTokens != 3 || now.CachedTokens != 2 || now.OutputTokens != 3 || g.OutputTokens != 3 {
 		t.Errorf("counted %+v and %d", now, g.OutputTokens)

@@ -8,7 +8,7 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// A class is what a text was found to be.
+// A class is the likeliest label of a text.
 type class struct {
 	Index int       `json:"index"`
 	Label string    `json:"label"`

@@ -24,7 +24,7 @@ func Routes(s *server.API) []server.Route {
 	}
 }
 
-// A list is what both endpoints answer.
+// A list is the answer of both endpoints.
 type list struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -53,8 +53,8 @@ func readTruncate(o *body.Object) bool {
 	return ok
 }
 
-// readActivation reads whether the model's numbers become probabilities, by the name of
-// today or those from before.
+// readActivation reads whether the model's numbers become probabilities, by its name
+// or its older names.
 func readActivation(o *body.Object) bool {
 	for _, name := range []string{"use_activation", "activation", "softmax"} {
 		if !o.Boolean(name, true) {

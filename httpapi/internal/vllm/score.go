@@ -7,13 +7,13 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// sides are the names that the two sides of pairs go by.
+// sides are the names of the two sides of pairs.
 var sides = [][2]string{{"text_1", "text_2"}, {"queries", "documents"}, {"queries", "items"}, {"data_1", "data_2"}}
 
 // maxPairs bounds the pairs of a request.
 const maxPairs = 2048
 
-// others are fields that would change scores, and that there is nothing for.
+// others are fields that would change scores, without a counterpart here.
 var others = []ask.Other{
 	{Name: "add_special_tokens", Off: true}, {Name: "chat_template", Off: ask.Empty},
 	{Name: "truncation_side", Off: []string{"right"}}, {Name: "instruction", Off: ask.Empty, Instead: "put it in front of the first text"},
@@ -25,7 +25,7 @@ type scored struct {
 	Score  float32 `json:"score"`
 }
 
-// score answers POST /v1/score: how well the texts of pairs go together, one with each of
+// score answers POST /v1/score: how well the texts of pairs match, one with each of
 // several or each with its own. Scores of rerankers are probabilities, those of embedding
 // models cosines.
 func (a api) score(c *server.Call, o *body.Object) error {

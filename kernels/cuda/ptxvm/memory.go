@@ -15,7 +15,7 @@ const (
 	windowSize   = 1 << 32
 )
 
-// A region is memory that knows which of its bytes were written.
+// A region is memory that records which of its bytes were written.
 type region struct {
 	base  uint64
 	data  []byte

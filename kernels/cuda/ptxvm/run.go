@@ -170,7 +170,7 @@ func (b *block) run(threads int) (err error) {
 			}
 			return nil
 		}
-		// All who live wait now; all must live, and wait at the same place.
+		// All running threads wait now; none may have exited, and all must wait at the same place.
 		for _, w = range b.warps {
 			if w.barrier == 0 || w.pc[bits.TrailingZeros32(w.barrier)] != b.warps[0].pc[0] || waiting != threads {
 				w.fault(0, "a barrier that %d of %d threads reach, or not all the same one", waiting, threads)

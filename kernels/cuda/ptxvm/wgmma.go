@@ -101,7 +101,7 @@ func proxyFence(c *call) (run, error) {
 	}, nil
 }
 
-// use tells that the kernel's blocks need watching.
+// use marks the kernel, so that its blocks are checked.
 func (c *call) use() { c.kernel.wgmma = true }
 
 // wgmmaControl makes wgmma.fence and wgmma.commit_group.
@@ -144,7 +144,7 @@ func wgmmaWait(c *call) (run, error) {
 	}, nil
 }
 
-// whole holds a warpgroup's instruction against who runs it.
+// whole checks that all threads of the warpgroup run its instruction.
 func (w *warp) whole(m uint32) {
 	size := w.block.size
 	if m != math.MaxUint32 || w.first&^127+128 > size[0]*size[1]*size[2] {

@@ -2,7 +2,7 @@ package isa
 
 import "sync/atomic"
 
-// rounding says whether products of floats may be of bf16 numbers.
+// rounding reports whether products of floats may be of bf16 numbers.
 var rounding atomic.Bool
 
 // RoundFloats allows products of floats to be of bf16 numbers, or no longer, and returns a

@@ -4,5 +4,5 @@ package isa
 
 import "golang.org/x/sys/cpu"
 
-// hasBF16 says whether this CPU has AVX512_BF16.
+// hasBF16 reports whether this CPU has AVX512_BF16.
 var hasBF16 = cpu.X86.HasAVX512BF16

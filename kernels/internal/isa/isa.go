@@ -1,4 +1,4 @@
-// Package isa knows which instruction sets this CPU has and lets tests force
+// Package isa detects which instruction sets this CPU has and lets tests force
 // every level below it.
 //
 // A level names a set of instructions that kernels are written for, not a CPU

@@ -1,4 +1,4 @@
-// Package certs keeps the certificates a server shows and asks for, as their files change.
+// Package certs reloads a server's certificates, and those it requires of clients, as their files change.
 package certs
 
 import (
@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// Files are PEM files: the certificate with its chain, its key and, where clients have to
-// show a certificate too, those it may be signed by.
+// Files are PEM files: the certificate with its chain, its key and, where clients need
+// a certificate too, those it must be signed by.
 type Files struct{ Cert, Key, ClientCA string }
 
-// A Source is what is in the files. A file that changes counts from the next connection on,
-// unless what is in it is of no use: then what was there before goes on, and the log says so.
+// A Source is the content of the files. A changed file is used from the next connection on,
+// unless it is invalid: then the content before stays in force, and the error is logged.
 type Source struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
 	now    Loaded
-	spoilt [3]stamp // of files that were of no use
+	spoilt [3]stamp // of files that were invalid
 }
 
-// A Loaded is what was in files at a time.
+// A Loaded is the content of files at a time.
 type Loaded struct {
 	files  Files
 	stamps [3]stamp
@@ -71,14 +71,14 @@ func Load(f Files) (Loaded, error) {
 	return l, nil
 }
 
-// Use shows what was loaded from now on.
+// Use uses l for connections from now on.
 func (s *Source) Use(l Loaded) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = l
 }
 
-// Config is for a listener. Connections take what is in the files when they begin.
+// Config is for a listener. Connections use the files' content of when they begin.
 func (s *Source) Config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.current(), nil }}
 }

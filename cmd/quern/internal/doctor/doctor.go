@@ -1,5 +1,5 @@
-// Package doctor looks at what makes models slow on a machine, or keeps them from working, and
-// says how to mend it.
+// Package doctor checks a machine for causes of slow or failing models, and
+// says how to fix them.
 package doctor
 
 import (
@@ -11,7 +11,7 @@ import (
 	"quern/kernels/cgroup"
 )
 
-// A State is how what was looked at is.
+// A State is the result of a check.
 type State string
 
 // The states.
@@ -21,7 +21,7 @@ const (
 	Broken State = "broken" // it does not work
 )
 
-// A Finding is one thing that was looked at.
+// A Finding is the outcome of one check.
 type Finding struct {
 	What  string `json:"what"`
 	State State  `json:"state"`
@@ -29,7 +29,7 @@ type Finding struct {
 	Fix   string `json:"fix,omitempty"` // what to do about it
 }
 
-// A Machine is what is looked at.
+// A Machine is the machine to check.
 type Machine struct {
 	Root    string // where /proc and /sys are; "/" but in tests
 	Level   string // of the CPU, as kernels.Level calls it
@@ -51,7 +51,7 @@ type Dir struct {
 	Why                string // it should be fast
 }
 
-// Look looks at everything, in order.
+// Look runs all checks, in order.
 func (m *Machine) Look() []Finding {
 	var list []Finding
 	for _, look := range []func(*Machine) []Finding{
@@ -91,7 +91,7 @@ func (m *Machine) cpu() []Finding {
 	return one("CPU level", OK, found, "")
 }
 
-// quota is what a container may use of the CPU.
+// quota is a container's limit of CPU time.
 func (m *Machine) quota() []Finding {
 	cpus, limited := cgroup.CPUs(os.DirFS(m.Root))
 	if !limited {

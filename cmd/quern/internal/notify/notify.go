@@ -1,16 +1,16 @@
-// Package notify tells a service manager how the program is, as systemd's sd_notify(3) has it.
+// Package notify sends the program's state to a service manager, by systemd's sd_notify(3).
 package notify
 
 import "net"
 
-// What a service manager is told.
+// The states.
 const (
 	Ready    = "READY=1"
 	Stopping = "STOPPING=1"
 )
 
-// Send tells the manager that listens on socket, the value of NOTIFY_SOCKET: a path, or a name
-// behind an @. Without one nobody wants to know.
+// Send sends a state to the manager that listens on socket, the value of NOTIFY_SOCKET: a path, or a name
+// behind an @. If socket is empty, it does nothing.
 func Send(socket, state string) error {
 	if socket == "" {
 		return nil

@@ -34,16 +34,16 @@ var players = []Player{
 	{name: "ffplay", args: func(f string) []string { return []string{"-nodisp", "-autoexit", "-loglevel", "error", f} }},
 }
 
-// advice says what to install where no player is.
+// advice names players to install where there is none.
 var advice = map[string]string{
 	"linux": "install paplay (package pulseaudio-utils), aplay (alsa-utils) or ffplay (ffmpeg)",
 }
 
-// ErrRaw is of files that do not say what they hold.
+// ErrRaw is of files of raw samples, without a header.
 var ErrRaw = errors.New("players cannot know what")
 
 // Find returns a player of files with this ending that is installed. ErrRaw is of endings
-// that no player can know.
+// that no player has.
 func Find(ending string) (*Player, error) {
 	if slices.Contains([]string{".pcm", ".ulaw", ".alaw"}, ending) {
 		return nil, fmt.Errorf("%w %s files are; write .wav", ErrRaw, ending)

@@ -25,8 +25,8 @@ type Client struct {
 	HTTP *http.Client
 }
 
-// Address is the Base that people mean by s: http where it says nothing else, and the same with
-// OpenAI's /v1 behind it.
+// Address is the Base of s: with http where it has no scheme, and without OpenAI's /v1
+// at its end.
 func Address(s string) (base string, err error) {
 	if !strings.Contains(s, "://") {
 		s = "http://" + s
@@ -38,7 +38,7 @@ func Address(s string) (base string, err error) {
 	return strings.TrimSuffix(strings.TrimSuffix(s, "/"), "/v1"), nil
 }
 
-// An Error is what the server says.
+// An Error is an error of the server's answer.
 type Error struct {
 	Status  int
 	Message string
@@ -61,7 +61,7 @@ func (c *Client) call(ctx context.Context, method, path, kind string, body io.Re
 	resp, err := c.HTTP.Do(r)
 	if err != nil {
 		if u := (*url.Error)(nil); errors.As(err, &u) {
-			err = u.Err // what was asked for is not what is wrong
+			err = u.Err // without the method and the address
 		}
 		return fmt.Errorf("the server at %s: %w", c.Base, err)
 	}
@@ -131,7 +131,7 @@ func (c *Client) Delete(ctx context.Context, id string) error {
 	return c.call(ctx, "DELETE", "/v1/files/"+url.PathEscape(id), "", nil, io.Discard)
 }
 
-// Content writes what is in a file.
+// Content writes the content of a file.
 func (c *Client) Content(ctx context.Context, id string, w io.Writer) error {
 	return c.call(ctx, "GET", "/v1/files/"+url.PathEscape(id)+"/content", "", nil, w)
 }
@@ -167,7 +167,8 @@ const (
 	patience = 5 * time.Minute        // with a server that cannot be reached
 )
 
-// Follow tells how far a batch is until it is over. A server that is away is waited for.
+// Follow calls tell with how far a batch is until it is over. It retries while the server is away,
+// for patience.
 func (c *Client) Follow(ctx context.Context, id string, tell func(batch.Batch)) (batch.Batch, error) {
 	away, pause := time.Time{}, soon
 	for {

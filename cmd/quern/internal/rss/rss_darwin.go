@@ -2,8 +2,8 @@ package rss
 
 import "syscall"
 
-// Peak returns the most memory this process has had resident, 0 when the
-// system does not say.
+// Peak returns the most memory this process has had resident, 0 when that is
+// unknown.
 func Peak() int64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

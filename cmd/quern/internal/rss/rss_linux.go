@@ -1,4 +1,4 @@
-// Package rss tells how much memory this process has taken.
+// Package rss returns the resident memory of this process.
 package rss
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Peak returns the most memory this process has had resident, 0 when the
-// system does not say. It reads VmHWM because getrusage counts what the parent
+// Peak returns the most memory this process has had resident, 0 when that is
+// unknown. It reads VmHWM because getrusage counts what the parent
 // had resident before exec.
 func Peak() int64 {
 	f, err := os.Open("/proc/self/status")

@@ -2,5 +2,5 @@
 
 package rss
 
-// Peak returns 0: this system does not say.
+// Peak returns 0: it is unknown on this system.
 func Peak() int64 { return 0 }

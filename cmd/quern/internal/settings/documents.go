@@ -36,7 +36,7 @@ func (e *example) comment(indent, text string) {
 	}
 }
 
-// row writes a key and its value, with what it is behind it or, where that is too long, above.
+// row writes a key and its value, with its help after it or, where that is too long, above.
 // Keys in entries of a list are commented out; more says that they come next.
 func (e *example) row(r row, more bool) {
 	path := strings.Split(r.key, ".")

@@ -12,7 +12,7 @@ import (
 // valueName is where a help only names the flag's value.
 var valueName = regexp.MustCompile(", an? `[a-z]+`")
 
-// words is the help without what is meant for flags.
+// words is the help without the marks for flags.
 func (r *row) words() string {
 	text := strings.ReplaceAll(valueName.ReplaceAllString(r.help, ""), "`", "")
 	if r.one != nil {
@@ -30,7 +30,7 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// standard is what holds where r is not set, "" when there is nothing to say.
+// standard is the default of r as text, "" for none.
 func (r *row) standard(command string) string {
 	def := r.defaultOf(command)
 	switch v := reflect.ValueOf(def); {
@@ -58,7 +58,7 @@ func (r *row) usage(command string) string {
 	return text
 }
 
-// values says what r may be.
+// values are the values r may have, as text.
 func (r *row) values() string {
 	var text string
 	switch t := r.typ(); {
@@ -94,7 +94,7 @@ func (r *row) values() string {
 	return text
 }
 
-// Environment is what the help of a command says of variables.
+// Environment is the part about variables in the help of a command.
 func Environment(command string) string {
 	var b strings.Builder
 	for _, r := range table() {
@@ -137,7 +137,7 @@ func fold(text string, width int) []string {
 	return lines
 }
 
-// names are the ways to say r.
+// names are r's flag, variables and key.
 func (r *row) names() []string {
 	var out []string
 	if r.key != "" {

@@ -28,7 +28,7 @@ func jobsStore(s string) (string, error) {
 	return s, nil
 }
 
-// check says what of the cluster's settings means nothing without a cluster.
+// check refuses settings of a cluster without a cluster.
 func (j *jobs) check() error {
 	if (j.TLS.Cert == "") != (j.TLS.Key == "") {
 		return errors.New("tls: give cert and key together")

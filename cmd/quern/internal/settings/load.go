@@ -1,4 +1,4 @@
-// Package settings is what quern can be told, and where: one table of settings, from which
+// Package settings is quern's settings and their sources: one table of settings, from which
 // flags, variables, the configuration file, help and documents come.
 package settings
 
@@ -24,7 +24,7 @@ import (
 
 //go:generate go test -run ^TestGenerated$ -update
 
-// Precedence says which of several values counts.
+// Precedence is the order of sources of a setting.
 const Precedence = "Flags win over variables, variables over the file, the file over defaults."
 
 // spelling is how values are written.
@@ -90,7 +90,7 @@ type Loaded struct {
 }
 
 // Load reads the settings of one run of cmd; see Precedence. environ is the environment.
-// Errors say what is wrong with which flag, variable or line of the file.
+// Errors name the flag, variable or line of the file.
 func Load(cmd *cobra.Command, environ []string) (*Loaded, error) {
 	if err := kernels.CheckLevel(); err != nil {
 		return nil, err
@@ -140,15 +140,15 @@ func Load(cmd *cobra.Command, environ []string) (*Loaded, error) {
 		}
 		return nil, err
 	}
-	out.Warnings = strangers(list, environ)
+	out.Warnings = unknownVars(list, environ)
 	if n := runtime.NumCPU(); out.Threads > n {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("threads is %d, and this machine has %d processors: more threads than those only wait for each other", out.Threads, n))
 	}
 	return out, nil
 }
 
-// apply takes what a flag or a variable says. Of rows that are read elsewhere, as the
-// configuration's name, nothing is taken.
+// apply sets the value of a flag or a variable. Rows that are read elsewhere, as the
+// configuration's name, are skipped.
 func (r *row) apply(s *Settings, values []string) error {
 	switch {
 	case r.set != nil:
@@ -162,7 +162,7 @@ func (r *row) apply(s *Settings, values []string) error {
 	}
 	if key, ok := strings.CutPrefix(r.key, ofModels); ok {
 		for i := range s.Models {
-			// Entries that say nothing take what model_defaults say.
+			// Entries without the key take model_defaults'.
 			if own := below(reflect.ValueOf(&s.Models[i]).Elem(), key); !own.IsZero() {
 				own.Set(v)
 			}
@@ -182,7 +182,7 @@ func Lookup(environ []string, name string) (string, bool) {
 	return "", false
 }
 
-// configFile says which file to read, and from, what named it: "" where nothing did.
+// configFile is the file to read, and from is the flag or variable that named it, or "".
 func configFile(cmd *cobra.Command, env func(string) (string, bool)) (name, from string) {
 	if f := cmd.Flags().Lookup("config"); f != nil && f.Changed {
 		return f.Value.String(), "--config"
@@ -202,9 +202,9 @@ func configFile(cmd *cobra.Command, env func(string) (string, bool)) (name, from
 	return "", ""
 }
 
-// strangers finds QUERN_ variables that mean nothing, which are mostly typing
+// unknownVars finds QUERN_ variables that are no setting's, which are mostly typing
 // mistakes.
-func strangers(list []row, environ []string) []string {
+func unknownVars(list []row, environ []string) []string {
 	var known []string
 	for _, r := range list {
 		if r.env != "" {

@@ -16,7 +16,7 @@ import (
 	"quern/kernels/quant"
 )
 
-// Print writes what holds, as a configuration that means the same.
+// Print writes the settings in force, as a configuration of the same meaning.
 func (s *Loaded) Print(w io.Writer) error {
 	from := "defaults, environment and flags"
 	if s.File != "" {
@@ -182,7 +182,7 @@ func (s *Settings) APIOptions(e httpapi.Engine, version string, log *slog.Logger
 	return o
 }
 
-// Keys are those that let callers in.
+// Keys are the API keys.
 func (s *Settings) Keys() []httpapi.Key {
 	var list []httpapi.Key
 	for _, k := range s.Auth.Keys {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Changed names the settings in which two differ: those a running server can follow, and
-// those that hold from its next start.
+// Changed names the settings in which two differ: those a running server can apply, and
+// those that are applied at its next start.
 func Changed(before, after *Settings) (live, fixed []string) {
 	for _, r := range table() {
 		if r.key == "" || strings.Contains(r.key, "[]") || slices.ContainsFunc(table(), func(o row) bool { return strings.HasPrefix(o.key, r.key+".") }) {

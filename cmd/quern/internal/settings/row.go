@@ -27,29 +27,29 @@ type row struct {
 	also  []string // other variables of the same meaning, which count after env
 
 	section  string
-	commands string // that have the flag, or tell of the variable where there is no flag
+	commands string // that have the flag, or whose help names the variable where there is no flag
 	help     string // one line; a back-quoted word names the flag's value
 	unit     string // of numbers
 
-	// def is the default. What a model's keys stand for when they are not set is
-	// filled in by the engine, from the constant named here.
+	// def is the default. Defaults of a model's keys are
+	// set by the engine, from the constant named here.
 	def   any
 	quiet any    // the default of commands other than serve
-	unset string // what holds without a default
+	unset string // shown as the default where def is nil
 
 	in    limit                        // of numbers
 	one   []string                     // the words there are
 	parse func(string) (string, error) // checks a word and spells it as quern does
 	file  bool                         // a file's name: in the file relative to the file's folder
 
-	live     bool                                     // SIGHUP makes a running server follow it
-	example  string                                   // what the example shows instead of an empty value
+	live     bool                                     // SIGHUP applies it to a running server
+	example  string                                   // the example's value instead of an empty one
 	switches bool                                     // the flag takes no value
 	many     bool                                     // the flag may be repeated, as those of lists may
 	set      func(s *Settings, values []string) error // where the flag or variable is more than the key's value
 }
 
-// A limit is what numbers may be. The zero value is from 0 up.
+// A limit is the range of numbers. The zero value is from 0 up.
 type limit struct {
 	min, max float64 // max 0 is none
 	above    bool    // min itself is too little
@@ -97,7 +97,7 @@ func (l limit) check(v reflect.Value) error {
 	return nil
 }
 
-// put stores what a flag or a variable says.
+// put stores the value of a flag or a variable.
 func (r *row) put(v reflect.Value, text string) error {
 	if s, ok := v.Addr().Interface().(scalar); ok {
 		if err := s.parse(text); err != nil {
@@ -126,7 +126,7 @@ func (r *row) put(v reflect.Value, text string) error {
 	return r.check(v, "")
 }
 
-// check refuses what may not be in v, and spells it as quern does. Names of files are
+// check refuses invalid values of v, and writes them in quern's spelling. Names of files are
 // relative to dir.
 func (r *row) check(v reflect.Value, dir string) error {
 	if v.Kind() != reflect.String {

@@ -17,8 +17,8 @@ import (
 	"quern/httpapi"
 )
 
-// Settings are everything quern can be told, spelled as in quern.yaml. The table says what
-// each of them is; the tags here bind its keys to fields.
+// Settings are all settings of quern, spelled as in quern.yaml. The table describes
+// them; the tags here bind its keys to fields.
 type Settings struct {
 	Listen            string              `yaml:"listen"`
 	Auth              auth                `yaml:"auth"`
@@ -140,7 +140,7 @@ type Model struct {
 	Fetch func(context.Context, func(done, total int64)) (string, error) `yaml:"-"` // of a hub model that is not here yet
 }
 
-// A diarizer is what tells who speaks.
+// A diarizer is the networks of diarization.
 type diarizer struct {
 	Segmentation string `yaml:"segmentation,omitempty"`
 	Embedding    string `yaml:"embedding,omitempty"`
@@ -267,8 +267,8 @@ type authKey struct {
 	Streams  int `yaml:"streams"`
 }
 
-// MarshalYAML writes keys as their hashes: what --print-config shows can be
-// pasted into a configuration and gives no key away.
+// MarshalYAML writes keys as their hashes: the output of --print-config can be
+// pasted into a configuration and has no key.
 func (a auth) MarshalYAML() (any, error) {
 	if a.None {
 		return "none", nil
@@ -333,7 +333,7 @@ func (k *authKey) resolve(env func(string) (string, bool)) error {
 	return nil
 }
 
-// check validates what one value alone does not show, and reads key and
+// check validates settings that depend on each other, and reads key and
 // template files.
 func (s *Settings) check(env func(string) (string, bool)) error {
 	names := map[string]bool{}
@@ -402,7 +402,7 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 	return nil
 }
 
-// leastMemory is the least memory_limit: a little more than the built-in model needs. What is below is a
+// leastMemory is the least memory_limit: a little more than the built-in model needs. A smaller one is a
 // number whose unit was forgotten.
 const leastMemory = Size(16 << 20)
 

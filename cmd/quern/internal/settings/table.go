@@ -37,12 +37,12 @@ const (
 	pulling = "serve batch run tokenize say transcribe pull"
 )
 
-// table is every setting, in the order of the example. Flags, variables, what the file may
-// say, help, quern.example.yaml and the tables of README.md and docs/configuration.md come
+// table is every setting, in the order of the example. Flags, variables, the file's
+// keys, help, quern.example.yaml and the tables of README.md and docs/configuration.md come
 // from it: `go generate` writes the last three.
 //
-// A default stands here or, where a package below has to know it too, as a constant there
-// that the row names. Nobody changes what it returns.
+// A default stands here or, where a package below uses it too, as a constant there
+// that the row names. Callers must not modify it.
 var table = sync.OnceValue(makeTable)
 
 func makeTable() []row {
@@ -74,7 +74,7 @@ func makeTable() []row {
 			help: "serve without API keys even on a public address (auth: none)",
 			set:  func(s *Settings, _ []string) error { s.Auth = auth{None: true}; return nil }},
 		{key: "manage", flag: "manage", env: "QUERN_MANAGE", section: Server, commands: "serve", one: []string{"auto", "all", "none"}, def: "auto",
-			help: "`who` may have models pulled from the hub and removed over the API: auto is callers of this machine where there are no keys, and keys with manage: true; all is everybody who may call"},
+			help: "`who` may have models pulled from the hub and removed over the API: auto is callers of this machine where there are no keys, and keys with manage: true; all is all clients that may call"},
 		{key: "allowed_hosts", section: Server,
 			help: "names this server is reached by, beside loopback and private addresses; checked on a loopback address without keys"},
 		{key: "cors.allowed_origins", section: Server, def: httpapi.DefaultOrigins(), parse: origin,
@@ -89,27 +89,27 @@ func makeTable() []row {
 		{key: "header_delay", section: Server, def: httpapi.DefaultHeaderDelay,
 			help: "a stream's header waits for its first token, at most so long; 0 is no limit"},
 		{key: "shutdown_delay", section: Server, def: Duration(0),
-			help: "after SIGTERM /readyz answers 503 and everything else goes on for so long, so that whoever balances sends no more; then shutdown_grace begins"},
+			help: "after SIGTERM /readyz answers 503 and everything else goes on for so long, so that load balancers send no more; then shutdown_grace begins"},
 		{key: "shutdown_grace", section: Server, def: httpapi.DefaultShutdownGrace, help: "running requests get this long after SIGTERM"},
 		{key: "tls.cert", section: Server, file: true, live: true, help: "certificate with its chain, PEM: the API is served over TLS, HTTP/2 too"},
 		{key: "tls.key", section: Server, file: true, live: true, help: "its key, PEM"},
 		{key: "tls.client_ca", section: Server, file: true, live: true,
 			help: "certificates, PEM, that those of clients have to be signed by; clients without one are turned away, and keys are not needed"},
 		{key: "operations.listen", flag: "operations-listen", section: Server, commands: "serve", parse: optionalAddress,
-			help: "second `address`, as 127.0.0.1:9090, without keys and TLS, for those who watch the server: /metrics, /readyz, /livez and profiles", unset: "none"},
+			help: "second `address`, as 127.0.0.1:9090, without keys and TLS, for monitoring: /metrics, /readyz, /livez and profiles", unset: "none"},
 		{key: "operations.pprof", section: Server, one: []string{"auto", "on", "off"}, def: "auto",
 			help: "serve /debug/pprof/ there, whose profiles may hold texts: auto is on a loopback address only"},
 		{key: "metrics.public", section: Server, def: false, help: "serve /metrics without a key"},
-		{key: "metrics.vllm_names", section: Server, def: true, help: "also under the names dashboards made for vLLM know"},
+		{key: "metrics.vllm_names", section: Server, def: true, help: "also under the names that dashboards made for vLLM use"},
 		{key: "instance", section: Server, def: AutoInstance, parse: instance,
-			help: "what the header x-quern-instance calls this server: auto is a random id of each start, which tells nothing of the machine, and off leaves the header out"},
+			help: "what the header x-quern-instance calls this server: auto is a random id of each start, which identifies no machine, and off leaves the header out"},
 		{key: "audit.file", section: Server, file: true,
-			help: "a line of JSON for each request is put there: who, model, tokens, status, and nothing of what was said; SIGHUP has it opened again", unset: "none"},
+			help: "a line of JSON for each request is written there: client, model, tokens, status, and no text of the request or the reply; SIGHUP reopens it", unset: "none"},
 		{key: "traces.endpoint", env: "OTEL_EXPORTER_OTLP_ENDPOINT", section: Server, commands: "serve", parse: collector,
 			help: "collector that spans of requests are sent to as OpenTelemetry has it, OTLP over HTTP; /v1/traces is added to an address without a path", unset: "none"},
 		{key: "traces.sample", section: Server, in: between(0, 1), def: float32(1), help: "share of requests that are traced, of those without a traceparent that says it"},
 		{key: "traces.service", env: "OTEL_SERVICE_NAME", section: Server, commands: "serve", def: "quern", help: "what traces call this server"},
-		{env: "NOTIFY_SOCKET", section: Server, help: "socket of a service manager, as systemd sets it, that is told when the server is ready and when it ends", unset: "none"},
+		{env: "NOTIFY_SOCKET", section: Server, help: "socket of a service manager, as systemd sets it, that is notified when the server is ready and when it ends", unset: "none"},
 		{key: "page", section: Server, def: true, help: "serve the page people use at /; what it does goes through the API and its keys"},
 
 		{flag: "model", short: "m", section: Models, commands: "serve batch", many: true,
@@ -142,12 +142,12 @@ func makeTable() []row {
 		{key: "models[].tool_format", parse: toolFormat, help: "how answers write tool calls and thinking, a name of the wire formats; none reads neither", section: Models,
 			unset: "what the chat template shows", example: "hermes-json"},
 		{key: "models[].vad", flag: "vad", section: Models, commands: "serve batch transcribe", file: true, parse: detector,
-			help: "`file` of the Silero detector that tells recognisers what is speech", unset: "a built-in one, by energy", example: "silero-v6.2.0-ggml.bin"},
-		{key: "models[].diarize", section: Models, help: "networks that tell recognisers who speaks"},
+			help: "`file` of the Silero detector of speech, for recognisers", unset: "a built-in one, by energy", example: "silero-v6.2.0-ggml.bin"},
+		{key: "models[].diarize", section: Models, help: "networks with which recognisers find who speaks"},
 		{key: "models[].diarize.segmentation", flag: "segmentation", section: Models, commands: "serve batch transcribe", file: true, parse: speakers(func(d *engine.Diarizer) *string { return &d.Segmentation }),
-			help: "`file` of pyannote's segmentation, an ONNX graph, that tells when who of a few speaks", unset: "none", example: "segmentation-3.0.onnx"},
+			help: "`file` of pyannote's segmentation, an ONNX graph, that finds when each of a few speakers speaks", unset: "none", example: "segmentation-3.0.onnx"},
 		{key: "models[].diarize.embedding", flag: "embedding", section: Models, commands: "serve batch transcribe", file: true, parse: speakers(func(d *engine.Diarizer) *string { return &d.Embedding }),
-			help: "`file` of a network of voices of WeSpeaker, 3D-Speaker or NeMo, an ONNX graph, that tells voices apart", unset: "none", example: "campplus.onnx"},
+			help: "`file` of a network of voices of WeSpeaker, 3D-Speaker or NeMo, an ONNX graph, that distinguishes voices", unset: "none", example: "campplus.onnx"},
 		{key: "models[].diarize.plda", flag: "plda", section: Models, commands: "serve batch transcribe", file: true, parse: speakers(func(d *engine.Diarizer) *string { return &d.PLDA }),
 			help: "`folder` with xvec_transform.npz and plda.npz of that network: speakers are found by VBx", unset: "none: by agglomeration", example: "plda"},
 		{key: "models[].lexicon", flag: "lexicon", section: Models, commands: "serve say", file: true, parse: lexicon,
@@ -372,7 +372,7 @@ func toolFormat(s string) (string, error) {
 	return s, fmt.Errorf("%q is no wire format; there are %s", s, strings.Join(wire.Names(), ", "))
 }
 
-// quantization is what weights are quantised to when they are loaded.
+// quantization is the type that weights are quantised to when they are loaded.
 func quantization(s string) (string, error) { return strings.ToLower(s), quantize.Check(s) }
 
 func lexicon(s string) (string, error) {
@@ -383,7 +383,7 @@ func lexicon(s string) (string, error) {
 	return s, err
 }
 
-// speakers checks one of the files that tell who speaks.
+// speakers checks one of the files of diarization.
 func speakers(of func(*engine.Diarizer) *string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		var d engine.Diarizer

@@ -146,7 +146,7 @@ func (d *yamlDecoder) decode(n ast.Node, v reflect.Value, at place) error {
 	return d.check(n, v, at)
 }
 
-// check asks the table whether v may be what it is.
+// check checks v against the table.
 func (d *yamlDecoder) check(n ast.Node, v reflect.Value, at place) error {
 	r := d.rows[at.key]
 	if r == nil {
@@ -328,7 +328,7 @@ func scalarText(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// describe says what n is where something else is wanted. The value of a setting is
+// describe describes n in an error where another type is needed. The value of a setting is
 // quoted while it is short. Keys of the API are not, and neither is a file that is
 // no configuration at all.
 func describe(n ast.Node, at place) string {

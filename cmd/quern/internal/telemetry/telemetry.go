@@ -20,7 +20,7 @@ import (
 	"quern/engine/trace"
 )
 
-// Options say where spans go, and what they say of this server.
+// Options are the collector's address, and the spans' attributes of this server.
 type Options struct {
 	Endpoint                   string // where OTLP over HTTP is taken
 	Service, Version, Instance string
@@ -55,7 +55,7 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	return &Tracer{p, p.Tracer("quern")}, nil
 }
 
-// Close sends what is left.
+// Close sends the spans that are left.
 func (t *Tracer) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()

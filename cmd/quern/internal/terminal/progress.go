@@ -10,7 +10,7 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// A Line is the last line of a terminal while something takes its time. It is
+// A Line is the last line of a terminal during longer work. It is
 // never wider than the terminal, with room for the "^C" that terminals echo, so that it
 // can be taken away again. The zero value draws nothing.
 type Line struct {
@@ -25,7 +25,7 @@ type Line struct {
 // drawEvery bounds how often the line is drawn.
 const drawEvery = 50 * time.Millisecond
 
-// NewLine draws on w, which is as wide as width tells; nil draws nothing.
+// NewLine draws on w, which is as wide as width returns; nil draws nothing.
 func NewLine(w io.Writer, width func() int) *Line { return &Line{w: w, width: width} }
 
 // Set shows how much is done, 0 to 1, and of what.
@@ -38,7 +38,7 @@ func (s *Line) Set(done float64, what string) {
 	if s.shown > 0 && time.Since(s.drawn) < drawEvery {
 		return
 	}
-	// Spaces take away what was longer: not every terminal of Windows reads escape
+	// Spaces overwrite a longer line: not every terminal of Windows reads escape
 	// sequences. A terminal that is gone shows nothing.
 	width := s.width()
 	if width <= 0 {
@@ -50,7 +50,7 @@ func (s *Line) Set(done float64, what string) {
 	s.shown, s.drawn = max(columns, s.shown), time.Now()
 }
 
-// usual is the width of a terminal that does not tell it, as many that programs make.
+// usual is the width of a terminal of unknown width, as many emulated ones are.
 const usual = 80
 
 // reserve is how many columns stay free for "^C" and the cursor.
@@ -72,7 +72,7 @@ func statusText(done float64, what string, width int) string {
 	return strings.TrimRight(runewidth.Truncate(text+Plain(what), width, "…"), " ")
 }
 
-// Clear takes the line away.
+// Clear removes the line.
 func (s *Line) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Line) wipe() {
 	}
 }
 
-// Write writes what stays, above the line.
+// Write writes lasting text above the line.
 func (s *Line) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *Line) Write(b []byte) (int, error) {
 	return s.w.Write(b)
 }
 
-// Progress shows the work on models, of several that which told of itself last.
+// Progress shows the work on models, of several the one updated last.
 type Progress struct {
 	what string // is done to a model: "loading"
 	line *Line
@@ -114,12 +114,12 @@ type task struct {
 const showAfter = 300 * time.Millisecond
 
 // NewProgress starts without work; what is done to models, as "loading". Wait must be called
-// when no more is expected; it clears what is left.
+// when no more is expected; it clears the lines that are left.
 func NewProgress(line *Line, what string) *Progress {
 	return &Progress{what: what, line: line, tasks: map[string]*task{}}
 }
 
-// Update says that the work on model has come to done, 0 to 1. Work that failed
+// Update sets the progress of the work on model to done, 0 to 1. Work that failed
 // stops calling it; Wait takes its line away.
 func (p *Progress) Update(model string, done float64) {
 	p.mu.Lock()

@@ -1,4 +1,4 @@
-// Package terminal is what quern does on a terminal: its width, lines broken between words,
+// Package terminal has the output on terminals: its width, lines broken between words,
 // text that cannot drive it, and a line that shows how far work is.
 package terminal
 
@@ -16,7 +16,7 @@ func Is(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Width tells the columns of a terminal, 0 when they cannot be told. It is nil when stream
+// Width returns a function of the columns of a terminal, 0 when they are unknown. It is nil when stream
 // is no terminal.
 func Width(stream any) func() int {
 	if !Is(stream) {

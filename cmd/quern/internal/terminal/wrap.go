@@ -21,7 +21,7 @@ type wrapper struct {
 }
 
 // Breaking is w, with lines broken between words where w is a terminal too narrow for
-// them, and what has to be called at the end.
+// them, and a function to call at the end.
 func Breaking(w io.Writer) (io.Writer, func() error) {
 	width := Width(w)
 	if width == nil {

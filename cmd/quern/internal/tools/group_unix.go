@@ -8,7 +8,7 @@ import (
 )
 
 // inGroup gives a command a process group of its own, which ends with it when its context
-// does. kill ends what is left of the group.
+// does. kill ends processes left in the group.
 func inGroup(cmd *exec.Cmd) (kill func() error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	kill = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

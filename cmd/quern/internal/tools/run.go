@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// MaxResult bounds what a command may print, in bytes.
+// MaxResult bounds the output of a command, in bytes.
 const MaxResult = 64 << 10
 
 // drain is how long the output of a command may stay open once it has ended, because

@@ -1,4 +1,4 @@
-// Package tools reads from a file what functions a model may call, and runs the commands
+// Package tools reads the functions that a model may call from a file, and runs the commands
 // that answer its calls.
 package tools
 

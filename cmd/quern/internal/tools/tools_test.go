@@ -220,7 +220,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// What a model writes cannot hide from who is asked.
+// Text of a model cannot hide a part of the question to the user.
 func TestShow(t *testing.T) {
 	for _, tt := range []struct {
 		name, text, want string

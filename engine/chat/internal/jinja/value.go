@@ -93,7 +93,7 @@ func undefinedAttr(v, key Value) undefined {
 	return undefined{message: owner + " has no element " + text}
 }
 
-// A sized value knows its length without being run through.
+// A sized value has a length without being iterated.
 type sized interface{ length() int }
 
 func (l *List) length() int { return len(l.items) }

@@ -60,7 +60,7 @@ func (x *FS) Files() (names []string) {
 	return names
 }
 
-// Change replaces what a file holds by what f makes of it; nil removes it.
+// Change replaces the content of a file by f's result; nil removes it.
 func (x *FS) Change(name string, f func([]byte) []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -190,7 +190,7 @@ type entry struct {
 // Name implements fs.DirEntry.
 func (e entry) Name() string { return e.name }
 
-// A file sees what it held when it was opened; what is written is there at once.
+// A file reads its content as of when it was opened; writes are visible at once.
 type file struct {
 	x    *FS
 	name string

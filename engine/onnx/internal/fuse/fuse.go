@@ -32,7 +32,7 @@ type fuser struct {
 	*steps
 }
 
-// steps are those made so far, with what later ones want to know of them.
+// steps are those made so far, with their facts that later ones need.
 type steps struct {
 	layers map[*onnx.Node]*layer
 	norms  map[*onnx.Node]*normed

@@ -5,7 +5,6 @@ package pretoken
 // held against.
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -271,115 +270,6 @@ func indents(_ *Table, s string, emit func(string)) {
 		}
 		return i
 	})
-}
-
-func isLineEnd(_ *Table, s string, i int) bool { return s[i] == '\n' || s[i] == '\r' }
-
-// isASCIISign is [\p{P}!-/:-@\[-`{-~].
-func isASCIISign(t *Table, s string, i int) bool {
-	c, _ := t.at(s, i)
-	return c&Punct != 0 || s[i] < utf8.RuneSelf && c&Symbol != 0
-}
-
-// isKanaHan is [一-龥぀-ゟ゠-ヿ].
-func isKanaHan(r rune) bool {
-	return 0x4E00 <= r && r <= 0x9FA5 || 0x3040 <= r && r <= 0x30FF
-}
-
-// isEastScript is what Trinity's tokenizer keeps in pieces of its own: Han, kana, Thai from its first vowel before
-// consonants on, Lao, Khmer, Burmese and Hangul.
-func isEastScript(r rune) bool {
-	for _, in := range [][2]rune{
-		{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0xF900, 0xFAFF}, {0x3040, 0x30FF}, {0xFF65, 0xFF9F}, {0x2F00, 0x2FDF}, {0x0E40, 0x0E7F},
-		{0x0E80, 0x0EFF}, {0x1780, 0x17FF}, {0x1000, 0x109F}, {0xAA60, 0xAA7F}, {0xA9E0, 0xA9FF}, {0xAC00, 0xD7AF}, {0x1100, 0x11FF},
-	} {
-		if in[0] <= r && r <= in[1] {
-			return true
-		}
-	}
-	return false
-}
-
-// isEastAsian is [一-龥ࠀ-一가-퟿].
-func isEastAsian(r rune) bool {
-	return 0x0800 <= r && r <= 0x9FA5 || 0xAC00 <= r && r <= 0xD7FF
-}
-
-// isDeepseekSign is [!-/:-~！-／：-～‘-‟　-。]. It holds the ASCII letters, since
-// one of its ranges runs from the colon to the tilde.
-func isDeepseekSign(r rune) bool {
-	switch {
-	case r < utf8.RuneSelf:
-		return '!' <= r && r <= '/' || ':' <= r && r <= '~'
-	case r < 0x3000:
-		return 0x2018 <= r && r <= 0x201F
-	}
-	return r <= 0x3002 || 0xFF01 <= r && r <= 0xFF0F || 0xFF1A <= r && r <= 0xFF5E
-}
-
-// cjkScripts isolates runs of Hangul, of full-width punctuation, of Bopomofo,
-// and of Han with kana.
-func cjkScripts(_ *Table, s string, emit func(string)) {
-	isolate(s, emit, func(i int) int {
-		for _, in := range [...]func(rune) bool{isHangul, isWideSign, isBopomofo, isKanaHan} {
-			if end := runeRun(s, i, in); end > i {
-				return end
-			}
-		}
-		return i
-	})
-}
-
-func isHangul(r rune) bool {
-	return 0xAC00 <= r && r <= 0xD7A3 || 0x3131 <= r && r <= 0x318E
-}
-
-func isWideSign(r rune) bool {
-	switch r {
-	case '！', '…', '“', '”', '‘', '’', '—', '：', '；', '，':
-		return true
-	}
-	return 0x3001 <= r && r <= 0x303F || 0xFE30 <= r && r <= 0xFE4F
-}
-
-func isBopomofo(r rune) bool { return 0x3105 <= r && r <= 0x312F }
-
-// isCasedLetter is the letter set that the DeepSeek LLM tokenizer spells out.
-func isCasedLetter(r rune) bool {
-	if r < utf8.RuneSelf {
-		return isAlpha(byte(r))
-	}
-	_, ok := slices.BinarySearchFunc(casedLetters, r, func(x [2]rune, r rune) int {
-		switch {
-		case r < x[0]:
-			return 1
-		case r > x[1]:
-			return -1
-		}
-		return 0
-	})
-	return ok
-}
-
-// casedLetters are the ranges of isCasedLetter beyond ASCII.
-var casedLetters = [][2]rune{
-	{0x00B5, 0x00B5}, {0x00C0, 0x00D6}, {0x00D8, 0x00F6}, {0x00F8, 0x01BA}, {0x01BC, 0x01BF},
-	{0x01C4, 0x0293}, {0x0295, 0x02AF}, {0x0370, 0x0373}, {0x0376, 0x0377}, {0x037B, 0x037D},
-	{0x037F, 0x037F}, {0x0386, 0x0386}, {0x0388, 0x038A}, {0x038C, 0x038C}, {0x038E, 0x03A1},
-	{0x03A3, 0x03F5}, {0x03F7, 0x0481}, {0x048A, 0x052F}, {0x0531, 0x0556}, {0x10A0, 0x10C5},
-	{0x13A0, 0x13F5}, {0x13F8, 0x13FD}, {0x1C90, 0x1CBA}, {0x1CBD, 0x1CBF}, {0x1D00, 0x1D2B},
-	{0x1D6B, 0x1D77}, {0x1D79, 0x1D9A}, {0x1E00, 0x1F15}, {0x1F18, 0x1F1D}, {0x1F20, 0x1F45},
-	{0x1F48, 0x1F4D}, {0x1F50, 0x1F57}, {0x1F59, 0x1F59}, {0x1F5B, 0x1F5B}, {0x1F5D, 0x1F5D},
-	{0x1F5F, 0x1F7D}, {0x1F80, 0x1FB4}, {0x1FB6, 0x1FBC}, {0x1FBE, 0x1FBE}, {0x1FC2, 0x1FC4},
-	{0x1FC6, 0x1FCC}, {0x1FD0, 0x1FD3}, {0x1FD6, 0x1FDB}, {0x1FE0, 0x1FEC}, {0x1FF2, 0x1FF4},
-	{0x1FF6, 0x1FFC}, {0x2102, 0x2102}, {0x2107, 0x2107}, {0x210A, 0x2113}, {0x2115, 0x2115},
-	{0x2119, 0x211D}, {0x2124, 0x2124}, {0x2126, 0x2126}, {0x2128, 0x2128}, {0x212A, 0x212D},
-	{0x212F, 0x2134}, {0x2139, 0x2139}, {0x213C, 0x213F}, {0x2145, 0x2149}, {0x214E, 0x214E},
-	{0x2183, 0x2184}, {0x2C00, 0x2C7B}, {0x2C7E, 0x2CE4}, {0x2CEB, 0x2CEE}, {0x2CF2, 0x2CF3},
-	{0xA640, 0xA66D}, {0xA680, 0xA69B}, {0xA722, 0xA76F}, {0xA771, 0xA787}, {0xA78B, 0xA78E},
-	{0xAB70, 0xABBF}, {0xFB00, 0xFB06}, {0xFB13, 0xFB17}, {0xFF21, 0xFF3A}, {0xFF41, 0xFF5A},
-	{0x10400, 0x1044F}, {0x104B0, 0x104D3}, {0x104D8, 0x104FB}, {0x10C80, 0x10CB2},
-	{0x10CC0, 0x10CF2}, {0x118A0, 0x118DF}, {0x1E900, 0x1E943},
 }
 
 // The patterns that several names share. Where llama.cpp's pattern is only an

@@ -29,8 +29,8 @@ type part struct {
 	from, n, columns int
 }
 
-// rowsOf lays out n rows of t from row from on, once for a constant: a model that
-// hears sound as it comes runs a layer for a step at a time.
+// rowsOf lays out n rows of t from row from on, once for a constant: a model of
+// live sound runs a layer for a step at a time.
 func rowsOf(c *run.Call, t *tensor.Tensor, from, n int, bias []float32) *gemm.Gemm {
 	k := t.Shape[2]
 	return gemm.NewGemm(run.Prepared(c, part{t, from, n, k}, tensor.Constant(t), func() *gemm.Panels {

@@ -8,7 +8,7 @@ import (
 	"quern/engine/hub"
 )
 
-// codes are what the failures of a hub are called that clients hear in the hub's words.
+// codes are the codes of a hub's failures whose own message clients get.
 var codes = []struct {
 	err  error
 	code engine.Code
@@ -21,9 +21,9 @@ var codes = []struct {
 	{hub.ErrOffline, engine.CodeHubUnavailable},
 }
 
-// Told is what clients hear of a failed pull of r: what the hub keeps from us or does not
-// have, what is in the way here, and nothing of this machine's disks and networks.
-func Told(r hub.Ref, err error) error {
+// clientError is the error that clients get of a failed pull of r: what the hub denies or does not
+// have, what to change here, and no details of this machine's disks and networks.
+func clientError(r hub.Ref, err error) error {
 	var known *engine.Error
 	var space *hub.SpaceError
 	switch {

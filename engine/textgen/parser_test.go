@@ -51,13 +51,13 @@ next:
 	return ids
 }
 
-// told is what a reply told, written down: thinking in (), calls in [].
-type told struct {
+// written is the events of a reply as text: thinking in (), calls in [].
+type written struct {
 	text    strings.Builder
 	entries int
 }
 
-func (w *told) add(events []engine.Event) {
+func (w *written) add(events []engine.Event) {
 	for _, ev := range events {
 		w.entries += len(ev.Logprobs)
 		switch ev.Type {
@@ -75,16 +75,16 @@ func (w *told) add(events []engine.Event) {
 	}
 }
 
-func listeningTo(t *testing.T, v *token.Vocab, format string, opt wire.Options) *listening {
+func formatOf(t *testing.T, v *token.Vocab, format string, opt wire.Options) *answerFormat {
 	t.Helper()
 	f, ok := wire.Find(format)
 	if !ok {
 		t.Fatalf("no format %q", format)
 	}
-	return &listening{symbols: newSymbols(v, f), options: opt}
+	return &answerFormat{symbols: newSymbols(v, f), options: opt}
 }
 
-func TestHearing(t *testing.T) {
+func TestParser(t *testing.T) {
 	call := `{"name": "f", "arguments": {"a": "END"}}`
 	for _, tt := range []struct {
 		name     string
@@ -121,10 +121,10 @@ func TestHearing(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := controlVocab(t, append(tt.controls, "<|end|>")...)
-			l := listeningTo(t, v, tt.format, tt.opt)
+			l := formatOf(t, v, tt.format, tt.opt)
 			l.one = tt.one
 			q := newReply(v, tt.stops, l)
-			var w told
+			var w written
 			ids := tokensOf(v, tt.text)
 			for _, id := range ids {
 				if q.stopped {
@@ -136,7 +136,7 @@ func TestHearing(t *testing.T) {
 			q.flush(token.None)
 			w.add(q.events())
 			if got := strings.ReplaceAll(w.text.String(), ")(", ""); got != tt.want || q.stop != tt.stop || q.stopped != tt.stopped {
-				t.Errorf("told %q, stop %q (%v), want %q, %q", got, q.stop, q.stopped, tt.want, tt.stop)
+				t.Errorf("events %q, stop %q (%v), want %q, %q", got, q.stop, q.stopped, tt.want, tt.stop)
 			}
 			if q.thought != tt.thought || q.calls != tt.calls || w.entries != tt.entries {
 				t.Errorf("%d tokens of thinking, %d calls, %d entries of %d tokens; want %d, %d, %d", q.thought, q.calls, w.entries, len(ids), tt.thought, tt.calls, tt.entries)
@@ -173,7 +173,7 @@ func TestHearingFormats(t *testing.T) {
 		markers := slices.DeleteFunc(f.Triggers(), func(s string) bool { return strings.ContainsAny(s, " \n") || strings.Count(s, "<") > 1 })
 		for _, controls := range [][]string{nil, markers} {
 			v := controlVocab(t, controls...)
-			q := newReply(v, nil, listeningTo(t, v, name, opt))
+			q := newReply(v, nil, formatOf(t, v, name, opt))
 			var calls []wire.Call
 			collect := func() {
 				for _, ev := range q.events() {
@@ -236,9 +236,9 @@ func TestAside(t *testing.T) {
 		{"hermes-json", nil, "<tool_call>" + call[:30], ""},
 		{"harmony", []string{"<|channel|>", "<|message|>", "<|start|>", "<|end|>"}, "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>so", "so"},
 	} {
-		for _, late := range []int{1, 3, 1000} { // tokens that are told of together
+		for _, late := range []int{1, 3, 1000} { // tokens whose events are taken together
 			v := controlVocab(t, tt.controls...)
-			q := newReply(v, nil, listeningTo(t, v, tt.format, wire.Options{}))
+			q := newReply(v, nil, formatOf(t, v, tt.format, wire.Options{}))
 			text, spelled, entries := "", "", 0
 			take := func() {
 				for _, ev := range q.events() {
@@ -270,7 +270,7 @@ func TestAside(t *testing.T) {
 
 func TestHearingEntries(t *testing.T) {
 	v := controlVocab(t)
-	q := newReply(v, []string{"xyz"}, listeningTo(t, v, "hermes-json", wire.Options{}))
+	q := newReply(v, []string{"xyz"}, formatOf(t, v, "hermes-json", wire.Options{}))
 	var got []token.ID
 	shown := ""
 	take := func() {
@@ -342,9 +342,9 @@ func TestListen(t *testing.T) {
 				p.Tools = []chat.Tool{tool}
 			}
 			_, _, talk, err := m.prompt(t.Context(), &p)
-			var l *listening
+			var l *answerFormat
 			if err == nil {
-				l, err = talk.listen(&engine.GenerateRequest{Prompt: p})
+				l, err = talk.answerFormat(&engine.GenerateRequest{Prompt: p})
 			}
 			if e, ok := err.(*engine.Error); (err != nil || tt.code != "") && (!ok || e.Code != tt.code) {
 				t.Fatalf("got %v, want %s", err, tt.code)
