@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -40,9 +41,7 @@ var (
 func with(a, b map[string]string) map[string]string {
 	out := make(map[string]string, len(a)+len(b))
 	for _, m := range []map[string]string{a, b} {
-		for k, v := range m {
-			out[k] = v
-		}
+		maps.Copy(out, m)
 	}
 	return out
 }

@@ -66,7 +66,7 @@ func (l *lexicon) cut(ctx context.Context, chars []rune, border func(i int) bool
 	kept := make([]mark, len(l.kinds)) // where in here that of a class is
 	ways := make([]mark, len(l.kinds)) // the node before a word of a class here, with what both cost
 	katakana := katakanaRuns(chars, border)
-	for i := 0; i < len(chars); i++ {
+	for i := range chars {
 		if i%256 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
