@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -444,15 +445,10 @@ func (tr *translation) finish() error {
 			return err
 		}
 	}
-	names := make([]string, 0, len(tr.stacks))
-	for name := range tr.stacks {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	if err := tr.yesNo(); err != nil {
 		return err
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(tr.stacks)) {
 		parts := tr.stacks[name].parts
 		first := parts[0]
 		if first == nil {

@@ -444,13 +444,7 @@ func (s *scanner) dateAs(format, text string) []string {
 	return s.day(at['d'], at['m'], at['y'])
 }
 
-func join(parts ...[]string) []string {
-	var out []string
-	for _, p := range parts {
-		out = append(out, p...)
-	}
-	return out
-}
+func join(parts ...[]string) []string { return slices.Concat(parts...) }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 

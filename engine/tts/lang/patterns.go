@@ -2,6 +2,7 @@ package lang
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -161,11 +162,7 @@ var thousands = sync.OnceValue(func() *regexp.Regexp {
 
 // alternatives returns the keys of a table as an expression, the longest first.
 func alternatives[T any](m map[string]T) string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	for i, k := range keys {
 		keys[i] = regexp.QuoteMeta(k)
 	}

@@ -262,10 +262,7 @@ func (l *Language) wordLen(s string) int {
 var typed = strings.NewReplacer("\u200c", "", "\u200d", "", ":", "ः", "ा़", "़ा", "ि़", "़ि", "ी़", "़ी", "ु़", "़ु", "ू़", "़ू", "े़", "़े", "ै़", "़ै", "ो़", "़ो", "ौ़", "़ौ", "ं़", "़ं", "ँ़", "़ँ")
 
 func firstRune(s string) rune {
-	r, n := utf8.DecodeRuneInString(s)
-	if n == 0 {
-		return utf8.RuneError
-	}
+	r, _ := utf8.DecodeRuneInString(s)
 	return r
 }
 
