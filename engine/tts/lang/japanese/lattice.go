@@ -108,7 +108,7 @@ func (l *lexicon) cut(ctx context.Context, chars []rune, border func(i int) bool
 			room++
 		}
 		known := false
-		l.words(chars[i:i+room], func(length int, word int32) {
+		l.words.Each(chars[i:i+room], func(length int, word int32) {
 			for f := l.forms[word]; f < l.forms[word+1]; f++ {
 				add(length, l.class[f], int32(l.cost[f]), f)
 				known = true
