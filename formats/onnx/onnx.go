@@ -31,7 +31,7 @@ type Model struct {
 	Graph     *Graph
 	Functions []*Function
 
-	maps []*weights.Mapping
+	maps weights.Mappings
 }
 
 // A Graph is a list of nodes in an order in which they can run.
