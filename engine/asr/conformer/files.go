@@ -188,7 +188,7 @@ func roleOf(path string) (role, error) {
 
 // roleIn compares the inputs and outputs of a graph with those of every role.
 func roleIn(g *fonnx.Graph) role {
-	in, out := asked(g), g.Outputs
+	in, out := g.Asked(), g.Outputs
 	is := func(i int, rank int, whole bool) bool {
 		if i >= len(in) || in[i].Type.Kind != fonnx.KindTensor {
 			return false
