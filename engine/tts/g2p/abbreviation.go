@@ -15,16 +15,14 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		if strings.HasPrefix(after, ".") && len(after) > 1 {
 			n++
 		}
-		s.put(strings.Fields(u[1]), n) // 10+ yrs.
-		return true
+		return s.put(strings.Fields(u[1]), n) // 10+ yrs.
 	}
 	if u, ok := units[w]; ok && len(w) > 1 && (s.lastWord() == "per" || perWords[s.lastWord()] && spans[w] && strings.HasPrefix(after, ".")) {
 		n := k
 		if strings.HasPrefix(after, ".") && len(after) > 1 {
 			n++
 		}
-		s.put(strings.Fields(u[0]), n)
-		return true
+		return s.put(strings.Fields(u[0]), n)
 	}
 	if !strings.HasPrefix(after, ".") {
 		return s.unstopped(w, k, after)
@@ -37,46 +35,35 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	small := w == strings.ToLower(w)
 	if len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" && (upper || digit && directions[w] != "") && strings.HasPrefix(after, ". ") {
 		if d := directions[w]; d != "" && (streetAhead().MatchString(next) || numberedStreet().MatchString(next)) {
-			s.put([]string{d}, k+1)
-			return true
+			return s.put([]string{d}, k+1)
 		} else if upper && d != "" && s.onRoad() {
-			s.put([]string{d}, k)
-			return true
+			return s.put([]string{d}, k)
 		} else if upper {
-			s.put([]string{"!" + w}, k+1) // J. Smith
-			return true
+			return s.put([]string{"!" + w}, k+1) // J. Smith
 		}
 	}
 	if full := books[w]; full != "" && verse().MatchString(next) {
-		s.put([]string{full}, k+1)
-		return true
+		return s.put([]string{full}, k+1)
 	}
 	if w == "v" && name && s.afterName() {
-		s.put([]string{"versus"}, k+1) // Roe v. Wade
-		return true
+		return s.put([]string{"versus"}, k+1) // Roe v. Wade
 	}
 	if full := beforeOf[w]; full != "" && strings.HasPrefix(next, "of ") {
-		s.put([]string{full}, k+1)
-		return true
+		return s.put([]string{full}, k+1)
 	}
 	if w == "Gen" && len(next) > 0 && next[0] >= 'X' && next[0] <= 'Z' && !joins(firstRune(next[1:])) {
-		s.put([]string{"generation"}, k+1)
-		return true
+		return s.put([]string{"generation"}, k+1)
 	}
 	if d := directions[w]; d != "" && (s.onRoad() || streetEnds[s.lastWord()]) {
-		s.put([]string{d}, k)
-		return true
+		return s.put([]string{d}, k)
 	}
 	if head := next[:wordLen(next)]; w == "Pt" && name && len(head) > 1 && romanNumber(head) == 0 {
-		s.put([]string{"Point"}, k+1) // Pt. Reyes
-		return true
+		return s.put([]string{"Point"}, k+1) // Pt. Reyes
 	} else if w == "Pt" && (beForms[head] || charted[head] || strings.HasPrefix(next, "c/o ")) {
-		s.put([]string{"patient"}, k+1)
-		return true
+		return s.put([]string{"patient"}, k+1)
 	}
 	if full := s.counts(w, next); full != "" {
-		s.put([]string{full}, k+1)
-		return true
+		return s.put([]string{full}, k+1)
 	}
 	if len(w) == 3 && initialisms[w] && !s.capitals && !digit {
 		return false // the SAT.
@@ -87,8 +74,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		}
 		stop := upper || next == ""
 		if len(w) > 1 && strings.HasPrefix(after, ".:") && (a.kind == counted || a.kind == anywhere) && !scripture[strings.ToLower(a.full)] {
-			s.put(strings.Fields(a.full), k+1) // wt.: 154 lb
-			return true
+			return s.put(strings.Fields(a.full), k+1) // wt.: 154 lb
 		}
 		switch a.kind {
 		case beforeName:
@@ -145,12 +131,10 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		if stop {
 			n = k // it ends the sentence as well
 		}
-		s.put(strings.Fields(a.full), n)
-		return true
+		return s.put(strings.Fields(a.full), n)
 	}
 	if full, ok := unstopped[w]; ok && (upper || next == "") {
-		s.put(strings.Fields(full), k) // the stop is the sentence's
-		return true
+		return s.put(strings.Fields(full), k) // the stop is the sentence's
 	}
 	return false
 }
@@ -261,11 +245,9 @@ func (s *scanner) counts(w, next string) string {
 func (s *scanner) unstopped(w string, k int, after string) bool {
 	switch {
 	case directions[w] != "" && (strings.HasPrefix(after, " ") && streetAhead().MatchString(after[1:min(len(after), 48)]) || s.onRoad()):
-		s.put([]string{directions[w]}, k)
-		return true
+		return s.put([]string{directions[w]}, k)
 	case over[w] != "" && strings.HasPrefix(after, "/"+w) && !joins(firstRune(after[1+len(w):])): // y/y
-		s.put([]string{over[w], "over", over[w]}, 2*k+1)
-		return true
+		return s.put([]string{over[w], "over", over[w]}, 2*k+1)
 	case trigonometry[w] != "" && angle().MatchString(after[:min(len(after), 16)]):
 		s.put(strings.Fields(trigonometry[w]), k)
 		if strings.HasPrefix(after, "²") || strings.HasPrefix(after, "³") {
@@ -273,21 +255,16 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		}
 		return true
 	case (w == "y" || w == "yr") && strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])):
-		s.put([]string{"year", "old"}, k+2)
-		return true
+		return s.put([]string{"year", "old"}, k+2)
 	case w == "x" && s.lastWord() != "" && s.lastWord() != "for" && courses().MatchString(after[:min(len(after), 16)]):
-		s.put([]string{"for"}, k) // 2 tablets x 7 days
-		return true
+		return s.put([]string{"for"}, k) // 2 tablets x 7 days
 	case strings.HasPrefix(after, ":") && !strings.HasPrefix(after, "://") && labelNames[strings.ToLower(w)] != "" && !(w == strings.ToUpper(w) && len(w) < 4):
-		s.put(strings.Fields(labelNames[strings.ToLower(w)]), k)
-		return true
+		return s.put(strings.Fields(labelNames[strings.ToLower(w)]), k)
 	case behindOrdinals[strings.ToLower(w)] != "" && len(w) > 1 && w != "Inf" && w != "Div" && ends[w] == "" && s.afterOrdinal():
-		s.put([]string{behindOrdinals[strings.ToLower(w)]}, k)
-		return true
+		return s.put([]string{behindOrdinals[strings.ToLower(w)]}, k)
 	case w == "w" && strings.HasPrefix(after, "/"):
 		if strings.HasPrefix(after, "/e") && !joins(firstRune(after[2:])) {
-			s.put([]string{"whatever"}, k+2)
-			return true
+			return s.put([]string{"whatever"}, k+2)
 		}
 		if strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])) {
 			s.put([]string{"without"}, k+2)
@@ -313,41 +290,32 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		s.space()
 		return true
 	case w == "lim" && approached().MatchString(after[:min(len(after), 8)]):
-		s.put([]string{"limit", "as"}, k)
-		return true
+		return s.put([]string{"limit", "as"}, k)
 	case w == "v" && s.afterName() && strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])):
-		s.put([]string{"versus"}, k)
-		return true
+		return s.put([]string{"versus"}, k)
 	case w == "Dr" && s.afterName() && !(strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:]))):
-		s.put([]string{"Drive"}, k)
-		return true
+		return s.put([]string{"Drive"}, k)
 	}
 	if d := compass[w]; d != "" && (s.lastWord() == "the" && quarters[following(after)] || streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " ")) || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
-		s.put([]string{d}, k)
-		return true
+		return s.put([]string{d}, k)
 	}
 	if full := ends[w]; full != "" {
 		named := strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])) && !starters[following(after)]
 		if s.afterName() && !(w == "St" && named) || s.houseNumber() && !unicode.IsDigit(firstRune(s.lastSource())) || s.afterOrdinal() {
-			s.put([]string{full}, k)
-			return true
+			return s.put([]string{full}, k)
 		}
 		if w == "St" && named {
-			s.put([]string{"Saint"}, k)
-			return true
+			return s.put([]string{"Saint"}, k)
 		}
 	}
 	if full := books[w]; full != "" && strings.HasPrefix(after, " ") && verse().MatchString(after[1:]) {
-		s.put([]string{full}, k)
-		return true
+		return s.put([]string{full}, k)
 	}
 	if full := numberedToo[w]; full != "" && len(after) > 1 && after[0] == ' ' && (isDigit(after[1]) || len(w) > 2 && upper(after[1]) && !joins(firstRune(after[2:]))) {
-		s.put([]string{full}, k)
-		return true
+		return s.put([]string{full}, k)
 	}
 	if full, ok := unstopped[w]; ok {
-		s.put(strings.Fields(full), k)
-		return true
+		return s.put(strings.Fields(full), k)
 	}
 	return false
 }
