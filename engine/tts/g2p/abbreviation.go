@@ -10,134 +10,162 @@ var starters = set(`the it he she we they i this that these those a an in on at 
 
 // abbreviated reads an abbreviation of k bytes, with what stands after it.
 func (s *scanner) abbreviated(w string, k int, after string) bool {
-	if u, ok := units[w]; ok && len(w) > 1 && w != "in" && s.lastSource() == "+" {
-		n := k
+	if u, ok := units[w]; ok && len(w) > 1 {
+		last, n := s.lastWord(), k
 		if strings.HasPrefix(after, ".") && len(after) > 1 {
 			n++
 		}
-		return s.put(strings.Fields(u[1]), n) // 10+ yrs.
-	}
-	if u, ok := units[w]; ok && len(w) > 1 && (s.lastWord() == "per" || perWords[s.lastWord()] && spans[w] && strings.HasPrefix(after, ".")) {
-		n := k
-		if strings.HasPrefix(after, ".") && len(after) > 1 {
-			n++
+		switch {
+		case w != "in" && s.lastSource() == "+":
+			return s.put(strings.Fields(u[1]), n) // 10+ yrs.
+		case last == "per" || perWords[last] && spans[w] && strings.HasPrefix(after, "."):
+			return s.put(strings.Fields(u[0]), n)
 		}
-		return s.put(strings.Fields(u[0]), n)
 	}
 	if !strings.HasPrefix(after, ".") {
 		return s.unstopped(w, k, after)
 	}
-	next := strings.TrimLeft(after[1:min(len(after), 24)], " ")
-	first := firstRune(next)
-	digit := first >= '0' && first <= '9'
-	upper := unicode.IsUpper(first)
-	name := upper && !starters[strings.ToLower(next[:wordLen(next)])]
-	small := w == strings.ToLower(w)
-	if len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" && (upper || digit && directions[w] != "") && strings.HasPrefix(after, ". ") {
-		if d := directions[w]; d != "" && (streetAhead().MatchString(next) || numberedStreet().MatchString(next)) {
-			return s.put([]string{d}, k+1)
-		} else if upper && d != "" && s.onRoad() {
-			return s.put([]string{d}, k)
-		} else if upper {
-			return s.put([]string{"!" + w}, k+1) // J. Smith
+	a := stoppedAt(w, after)
+	if s.letter(a) {
+		return true
+	}
+	for i := range stoppedRules {
+		if r := &stoppedRules[i]; r.words[w] != "" && r.fits(s, a) {
+			return s.put([]string{r.words[w]}, k+r.stop)
 		}
 	}
-	if full := books[w]; full != "" && verse().MatchString(next) {
+	if full := s.counts(w, a.next); full != "" {
 		return s.put([]string{full}, k+1)
 	}
-	if w == "v" && name && s.afterName() {
-		return s.put([]string{"versus"}, k+1) // Roe v. Wade
-	}
-	if full := beforeOf[w]; full != "" && strings.HasPrefix(next, "of ") {
-		return s.put([]string{full}, k+1)
-	}
-	if w == "Gen" && len(next) > 0 && next[0] >= 'X' && next[0] <= 'Z' && !joins(firstRune(next[1:])) {
-		return s.put([]string{"generation"}, k+1)
-	}
-	if d := directions[w]; d != "" && (s.onRoad() || streetEnds[s.lastWord()]) {
-		return s.put([]string{d}, k)
-	}
-	if head := next[:wordLen(next)]; w == "Pt" && name && len(head) > 1 && romanNumber(head) == 0 {
-		return s.put([]string{"Point"}, k+1) // Pt. Reyes
-	} else if w == "Pt" && (beForms[head] || charted[head] || strings.HasPrefix(next, "c/o ")) {
-		return s.put([]string{"patient"}, k+1)
-	}
-	if full := s.counts(w, next); full != "" {
-		return s.put([]string{full}, k+1)
-	}
-	if len(w) == 3 && initialisms[w] && !s.capitals && !digit {
+	if len(w) == 3 && initialisms[w] && !s.capitals && !a.digit {
 		return false // the SAT.
 	}
-	for _, a := range abbreviations[strings.ToLower(w)] {
-		if small && len(after) > 1 && after[1] >= 'a' && after[1] <= 'z' || strings.HasPrefix(a.full, "section") && len(w) < 3 && s.before() == '/' {
-			continue // utils.load, 5 GFLOP/s
+	for _, x := range abbreviations[strings.ToLower(w)] {
+		if means, ends := s.means(a, x); means && ends {
+			return s.put(strings.Fields(x.full), k) // the stop is the sentence's too
+		} else if means {
+			return s.put(strings.Fields(x.full), k+1)
 		}
-		stop := upper || next == ""
-		if len(w) > 1 && strings.HasPrefix(after, ".:") && (a.kind == counted || a.kind == anywhere) && !scripture[strings.ToLower(a.full)] {
-			return s.put(strings.Fields(a.full), k+1) // wt.: 154 lb
-		}
-		switch a.kind {
-		case beforeName:
-			if small || !name && !s.titles(w, next, upper) || s.ofRoad(w) && s.houseNumber() {
-				continue
-			}
-			stop = false
-		case counted:
-			if len(w) == 1 && !small || !digit && !labelAhead().MatchString(next) && !hasNumber(w, a.full, next) {
-				continue
-			}
-			if w == "cat" || w == "tab" {
-				continue
-			}
-			if scripture[strings.ToLower(a.full)] && (small || people[strings.ToLower(w)] && !verse().MatchString(next) && !nths[s.lastWord()]) {
-				continue // I met Tim. 5 others came.
-			}
-			stop = false
-		case street:
-			if small || !s.afterName() && !s.houseNumber() {
-				continue
-			}
-			stop = upper && !name || next == ""
-		case state:
-			if small || !s.afterComma() && !stateWords[s.lastWord()] && !onlyStates[w] && !codified().MatchString(next) && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
-				continue
-			}
-			stop = upper && starters[strings.ToLower(next[:wordLen(next)])] || next == ""
-		case ofWhat:
-			if small || s.lastWord() != "of" {
-				continue
-			}
-		case anywhere:
-			if small && (w == "min" || w == "max") && unicode.IsLower(first) && !perWords[s.lastWord()] {
-				break // the min. wage
-			}
-			if w == "est" && strings.HasPrefix(next, "in ") {
-				break
-			}
-			if w == "EST" && !s.capitals && !digit {
-				continue
-			}
-			if small && (w == "temp" && (digit || first == '−' || first == '-') || shortened[w] && (first == ',' || unicode.IsLower(first))) && (beForms[following(next)] || !starters[following(next)]) {
-				break // the temp. outside
-			}
-			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
-				continue
-			}
-			if strings.Contains(" cf viz tel ", " "+strings.ToLower(w)+" ") {
-				stop = false
-			}
-		}
-		n := k + 1
-		if stop {
-			n = k // it ends the sentence as well
-		}
-		return s.put(strings.Fields(a.full), n)
 	}
-	if full, ok := unstopped[w]; ok && (upper || next == "") {
+	if full, ok := unstopped[w]; ok && (a.upper || a.next == "") {
 		return s.put(strings.Fields(full), k) // the stop is the sentence's
 	}
 	return false
 }
+
+// A stopped is an abbreviation with a full stop, and what stands behind it.
+type stopped struct {
+	w     string
+	small bool // it has no capital
+
+	after string // from the stop on
+	next  string // behind the stop and spaces
+	head  string // the word next begins with
+	low   string // that in small letters
+	first rune   // of next
+	digit bool   // first is one
+	upper bool   // first is a capital
+	name  bool   // upper, and the word is none that begins sentences
+}
+
+func stoppedAt(w, after string) *stopped {
+	a := &stopped{w: w, small: w == strings.ToLower(w), after: after, next: strings.TrimLeft(after[1:min(len(after), 24)], " ")}
+	a.head, a.first = a.next[:wordLen(a.next)], firstRune(a.next)
+	a.low, a.digit, a.upper = strings.ToLower(a.head), a.first >= '0' && a.first <= '9', unicode.IsUpper(a.first)
+	a.name = a.upper && !starters[a.low]
+	return a
+}
+
+// letter reads a capital: the direction of a street, or an initial.
+func (s *scanner) letter(a *stopped) bool {
+	d := directions[a.w]
+	if len(a.w) != 1 || !unicode.IsUpper(rune(a.w[0])) || a.w == "I" || !strings.HasPrefix(a.after, ". ") || !a.upper && (!a.digit || d == "") {
+		return false
+	}
+	switch {
+	case d != "" && (streetAhead().MatchString(a.next) || numberedStreet().MatchString(a.next)):
+		return s.put([]string{d}, 2)
+	case a.upper && d != "" && s.onRoad():
+		return s.put([]string{d}, 1)
+	case a.upper:
+		return s.put([]string{"!" + a.w}, 2) // J. Smith
+	}
+	return false
+}
+
+// stoppedRules say some abbreviations where they fit. stop is how much of the stop goes with them.
+var stoppedRules = []struct {
+	words map[string]string
+	stop  int
+	fits  func(s *scanner, a *stopped) bool
+}{
+	{books, 1, func(_ *scanner, a *stopped) bool { return verse().MatchString(a.next) }},
+	{map[string]string{"v": "versus"}, 1, func(s *scanner, a *stopped) bool { return a.name && s.afterName() }}, // Roe v. Wade
+	{beforeOf, 1, func(_ *scanner, a *stopped) bool { return strings.HasPrefix(a.next, "of ") }},
+	{map[string]string{"Gen": "generation"}, 1, func(_ *scanner, a *stopped) bool {
+		return a.next != "" && a.next[0] >= 'X' && a.next[0] <= 'Z' && !joins(firstRune(a.next[1:]))
+	}},
+	{directions, 0, func(s *scanner, _ *stopped) bool { return s.onRoad() || streetEnds[s.lastWord()] }},
+	{map[string]string{"Pt": "Point"}, 1, func(_ *scanner, a *stopped) bool { // Pt. Reyes
+		return a.name && len(a.head) > 1 && romanNumber(a.head) == 0
+	}},
+	{map[string]string{"Pt": "patient"}, 1, func(_ *scanner, a *stopped) bool {
+		return beForms[a.head] || charted[a.head] || strings.HasPrefix(a.next, "c/o ")
+	}},
+}
+
+// means reports whether an abbreviation is short for x where it stands, and whether its stop ends the
+// sentence as well.
+func (s *scanner) means(a *stopped, x abbreviation) (means, ends bool) {
+	book := scripture[strings.ToLower(x.full)]
+	last := a.upper || a.next == ""
+	switch {
+	case a.small && len(a.after) > 1 && a.after[1] >= 'a' && a.after[1] <= 'z': // utils.load
+		return false, false
+	case strings.HasPrefix(x.full, "section") && len(a.w) < 3 && s.before() == '/': // 5 GFLOP/s
+		return false, false
+	case len(a.w) > 1 && strings.HasPrefix(a.after, ".:") && (x.kind == counted || x.kind == anywhere) && !book: // wt.: 154 lb
+		return true, false
+	}
+	switch x.kind {
+	case beforeName:
+		return !a.small && (a.name || s.titles(a.w, a.next, a.upper)) && !(s.ofRoad(a.w) && s.houseNumber()), false
+	case counted:
+		number := a.digit || labelAhead().MatchString(a.next) || hasNumber(a.w, x.full, a.next)
+		capital := len(a.w) == 1 && !a.small
+		person := book && (a.small || people[strings.ToLower(a.w)] && !verse().MatchString(a.next) && !nths[s.lastWord()]) // I met Tim. 5 others came.
+		return number && !capital && a.w != "cat" && a.w != "tab" && !person, false
+	case street:
+		return !a.small && (s.afterName() || s.houseNumber()), a.upper && !a.name || a.next == ""
+	case state:
+		place := s.afterComma() || stateWords[s.lastWord()] || onlyStates[a.w] || codified().MatchString(a.next) || a.w == "Wash" && strings.HasPrefix(a.next, "D.C")
+		return !a.small && place, a.upper && !a.name || a.next == ""
+	case ofWhat:
+		return !a.small && s.lastWord() == "of", last
+	}
+	return s.shortens(a), last && !midway[strings.ToLower(a.w)]
+}
+
+// shortens reports whether what may be a word, such as Sun, is an abbreviation.
+func (s *scanner) shortens(a *stopped) bool {
+	lower := unicode.IsLower(a.first)
+	number := a.digit || a.first == '−' || a.first == '-'
+	switch {
+	case a.small && (a.w == "min" || a.w == "max") && lower && !perWords[s.lastWord()], // the min. wage
+		a.w == "est" && strings.HasPrefix(a.next, "in "):
+		return true
+	case a.w == "EST" && !s.capitals && !a.digit:
+		return false
+	case a.small && (a.w == "temp" && number || shortened[a.w] && (a.first == ',' || lower)) && (beForms[a.low] || !starters[a.low]):
+		return true // the temp. outside
+	case a.w == "Sun":
+		return s.weekday(a.first) || dayParts[a.low]
+	}
+	return !a.small || !ordinary[a.w] || a.w == "al" && s.lastWord() == "et"
+}
+
+// midway are abbreviations that never end a sentence.
+var midway = set("cf viz tel")
 
 // rankAhead is the rest of a rank: Sgt. 1st Class.
 var rankAhead = lazy(`^(?:1st|2nd) (?:Class|Lt)`)
@@ -215,12 +243,7 @@ func (s *scanner) counts(w, next string) string {
 	case w == "no" && (possessors[s.lastWord()] && (strings.HasPrefix(next, "is ") || strings.HasPrefix(next, "was ")) || codeIs().MatchString(next)):
 		return "number"
 	case (w == "T" || w == "t") && unicode.IsLower(first) && unicode.IsNumber(firstRune(s.lastSource())): // 1 T. vinegar
-		amount := s.lastSource()
-		name := map[string]string{"T": "tablespoon", "t": "teaspoon"}[w]
-		if amount == "1" || amount[0] >= 0x80 || len(amount) == 3 && amount[1] == '/' {
-			return name
-		}
-		return name + "s"
+		return measureOf(s.lastSource(), map[string]string{"T": "tablespoon", "t": "teaspoon"}[w])
 	case (w == "min" || w == "maj") && len(s.lastWord()) == 1 && (s.wordBack(2) == "in" || s.wordBack(2) == "of"):
 		return map[string]string{"min": "minor", "maj": "major"}[w] // in C min.
 	case (w == "Sq" || w == "sq") && unicode.IsLower(first):
@@ -230,16 +253,19 @@ func (s *scanner) counts(w, next string) string {
 	case works[w] != "" && strings.HasPrefix(next, "No."):
 		return works[w]
 	case w == "c" && (unicode.IsLower(first) || first == ')'):
-		amount := s.lastSource()
-		if r := firstRune(amount); !unicode.IsNumber(r) || strings.HasSuffix(amount, "s") {
-			return ""
+		if amount := s.lastSource(); unicode.IsNumber(firstRune(amount)) && !strings.HasSuffix(amount, "s") {
+			return measureOf(amount, "cup")
 		}
-		if amount == "1" || amount[0] >= 0x80 || len(amount) == 3 && amount[1] == '/' {
-			return "cup"
-		}
-		return "cups"
 	}
 	return ""
+}
+
+// measureOf is the name of so many measures: of one at most, the singular.
+func measureOf(amount, name string) string {
+	if amount == "1" || amount[0] >= 0x80 || len(amount) == 3 && amount[1] == '/' {
+		return name
+	}
+	return name + "s"
 }
 
 func (s *scanner) unstopped(w string, k int, after string) bool {
