@@ -268,11 +268,20 @@ func measureOf(amount, name string) string {
 	return name + "s"
 }
 
+// unstopped reads an abbreviation without a full stop.
 func (s *scanner) unstopped(w string, k int, after string) bool {
+	low := strings.ToLower(w)
+	behind, spaced := strings.CutPrefix(after, " ")
+	capital := spaced && unicode.IsUpper(firstRune(behind))
+	slash, slashed := strings.CutPrefix(after, "/")
+	wordOf := func(letter string) bool { // w/e, with nothing joined behind
+		rest, ok := strings.CutPrefix(slash, letter)
+		return slashed && ok && !joins(firstRune(rest))
+	}
 	switch {
-	case directions[w] != "" && (strings.HasPrefix(after, " ") && streetAhead().MatchString(after[1:min(len(after), 48)]) || s.onRoad()):
+	case directions[w] != "" && (spaced && streetAhead().MatchString(behind[:min(len(behind), 47)]) || s.onRoad()):
 		return s.put([]string{directions[w]}, k)
-	case over[w] != "" && strings.HasPrefix(after, "/"+w) && !joins(firstRune(after[1+len(w):])): // y/y
+	case over[w] != "" && wordOf(w): // y/y
 		return s.put([]string{over[w], "over", over[w]}, 2*k+1)
 	case trigonometry[w] != "" && angle().MatchString(after[:min(len(after), 16)]):
 		s.put(strings.Fields(trigonometry[w]), k)
@@ -280,29 +289,28 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 			s.operator(true) // sin² x
 		}
 		return true
-	case (w == "y" || w == "yr") && strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])):
+	case (w == "y" || w == "yr") && wordOf("o"):
 		return s.put([]string{"year", "old"}, k+2)
 	case w == "x" && s.lastWord() != "" && s.lastWord() != "for" && courses().MatchString(after[:min(len(after), 16)]):
 		return s.put([]string{"for"}, k) // 2 tablets x 7 days
-	case strings.HasPrefix(after, ":") && !strings.HasPrefix(after, "://") && labelNames[strings.ToLower(w)] != "" && !(w == strings.ToUpper(w) && len(w) < 4):
-		return s.put(strings.Fields(labelNames[strings.ToLower(w)]), k)
-	case behindOrdinals[strings.ToLower(w)] != "" && len(w) > 1 && w != "Inf" && w != "Div" && ends[w] == "" && s.afterOrdinal():
-		return s.put([]string{behindOrdinals[strings.ToLower(w)]}, k)
-	case w == "w" && strings.HasPrefix(after, "/"):
-		if strings.HasPrefix(after, "/e") && !joins(firstRune(after[2:])) {
+	case strings.HasPrefix(after, ":") && !strings.HasPrefix(after, "://") && labelNames[low] != "" && !(w == strings.ToUpper(w) && len(w) < 4):
+		return s.put(strings.Fields(labelNames[low]), k)
+	case behindOrdinals[low] != "" && len(w) > 1 && w != "Inf" && w != "Div" && ends[w] == "" && s.afterOrdinal():
+		return s.put([]string{behindOrdinals[low]}, k)
+	case w == "w" && slashed:
+		r := firstRune(slash)
+		switch {
+		case wordOf("e"):
 			return s.put([]string{"whatever"}, k+2)
-		}
-		if strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])) {
+		case wordOf("o"):
 			s.put([]string{"without"}, k+2)
-			s.space()
-			return true
-		}
-		if r := firstRune(after[1:]); r == ' ' || unicode.IsLetter(r) {
+		case r == ' ' || unicode.IsLetter(r):
 			s.put([]string{"with"}, k+1)
-			s.space()
-			return true
+		default:
+			return false
 		}
-		return false
+		s.space()
+		return true
 	case w == "b" && strings.HasPrefix(after, "/c ") && !joins(s.before()):
 		s.put([]string{"because"}, k+2)
 		s.space()
@@ -317,16 +325,21 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		return true
 	case w == "lim" && approached().MatchString(after[:min(len(after), 8)]):
 		return s.put([]string{"limit", "as"}, k)
-	case w == "v" && s.afterName() && strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])):
+	case w == "v" && s.afterName() && capital:
 		return s.put([]string{"versus"}, k)
-	case w == "Dr" && s.afterName() && !(strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:]))):
+	case w == "Dr" && s.afterName() && !capital:
 		return s.put([]string{"Drive"}, k)
 	}
-	if d := compass[w]; d != "" && (s.lastWord() == "the" && quarters[following(after)] || streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " ")) || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
-		return s.put([]string{d}, k)
+	if d := compass[w]; d != "" {
+		corner := s.lastWord() == "the" && quarters[following(after)]
+		street := streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " "))
+		house := s.houseNumber() && (capital || spaced && unicode.IsDigit(firstRune(behind)))
+		if corner || street || house {
+			return s.put([]string{d}, k)
+		}
 	}
 	if full := ends[w]; full != "" {
-		named := strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])) && !starters[following(after)]
+		named := capital && !starters[following(after)]
 		if s.afterName() && !(w == "St" && named) || s.houseNumber() && !unicode.IsDigit(firstRune(s.lastSource())) || s.afterOrdinal() {
 			return s.put([]string{full}, k)
 		}
@@ -334,7 +347,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 			return s.put([]string{"Saint"}, k)
 		}
 	}
-	if full := books[w]; full != "" && strings.HasPrefix(after, " ") && verse().MatchString(after[1:]) {
+	if full := books[w]; full != "" && spaced && verse().MatchString(behind) {
 		return s.put([]string{full}, k)
 	}
 	if full := numberedToo[w]; full != "" && len(after) > 1 && after[0] == ' ' && (isDigit(after[1]) || len(w) > 2 && upper(after[1]) && !joins(firstRune(after[2:]))) {
