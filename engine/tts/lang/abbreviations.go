@@ -33,23 +33,13 @@ func (s *scanner) abbreviated(rest, low string, k int) bool {
 				return s.put(strings.Fields(words), k+n)
 			}
 			if words := s.abbreviations[head+"."]; words != "" && strings.HasPrefix(after[n:], ".") { // a.C.
-				k += n + 1
-				s.put(strings.Fields(words), k)
-				if endsSentence(rest[k:], true) {
-					s.stop()
-				}
-				return true
+				return s.stopped(words, rest, k+n+1, true)
 			}
 		}
 		if next, ok := strings.CutPrefix(after, ". "); ok { // p. ej.
 			n := s.wordLen(next)
 			if words := s.abbreviations[low+". "+strings.ToLower(next[:n])+"."]; words != "" && strings.HasPrefix(next[n:], ".") {
-				k += len(". ") + n + len(".")
-				s.put(strings.Fields(words), k)
-				if endsSentence(rest[k:], true) {
-					s.stop()
-				}
-				return true
+				return s.stopped(words, rest, k+len(". ")+n+len("."), true)
 			}
 		}
 		if i := strings.LastIndexAny(low, "'’"); i > 0 {
@@ -60,18 +50,23 @@ func (s *scanner) abbreviated(rest, low string, k int) bool {
 			}
 		}
 		if words := s.abbreviations[low+"."]; words != "" {
-			k++
-			s.put(strings.Fields(words), k)
-			if endsSentence(rest[k:], low == "etc") {
-				s.stop()
-			}
-			return true
+			return s.stopped(words, rest, k+1, low == "etc")
 		}
 	}
 	if words := s.abbreviations[low]; words != "" {
 		return s.put(strings.Fields(words), k)
 	}
 	return false
+}
+
+// stopped reads words for the k bytes that rest begins with, and the end of a sentence where their
+// full stop is one: at the end of a line, or, where it may, before a capital.
+func (s *scanner) stopped(words, rest string, k int, may bool) bool {
+	s.put(strings.Fields(words), k)
+	if endsSentence(rest[k:], may) {
+		s.stop()
+	}
+	return true
 }
 
 // initialsAhead are two capitals or more with full stops.
