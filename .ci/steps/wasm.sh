@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Kernels as WebAssembly under node, with and without SIMD, and what has a twin there.
+# Kernels as WebAssembly under node, with and without SIMD, and what has a twin there or is only there.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 need node nodejs
@@ -10,4 +10,4 @@ for tags in "" simd128; do
   CLANG=clang-$CLANG_VERSION BINARYEN=$scratch/binaryen/node_modules/.bin GOOS=js GOARCH=wasm \
     go test -count=1 -short -tags "$tags" -exec "$PWD/kernels/_wasm/run.sh" ./kernels/{vec,gemm,matmul,attention,conv,recurrent,threads,quant,dot} ./kernels/internal/isa ./formats/weights
 done
-GOOS=js GOARCH=wasm go test -count=1 -exec "$(go env GOROOT)/lib/wasm/go_js_wasm_exec" ./httpapi/internal/metrics
+GOOS=js GOARCH=wasm go test -count=1 -exec "$(go env GOROOT)/lib/wasm/go_js_wasm_exec" ./httpapi/internal/metrics ./engine/promise

@@ -52,10 +52,7 @@ func main() {
 	default:
 		good, err = run(*dir, *speed)
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "codecs:", err)
-		os.Exit(1)
-	}
+	must.End("codecs", err)
 	if *check && !good {
 		fmt.Fprintln(os.Stderr, "codecs: rows marked with ! are below their limit")
 		os.Exit(1)

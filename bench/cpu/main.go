@@ -90,10 +90,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "cpu:", err)
-		os.Exit(1)
-	}
+	must.End("cpu", run(ctx, o))
 }
 
 func run(ctx context.Context, o options) (err error) {

@@ -45,10 +45,7 @@ type options struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "cuda:", err)
-		os.Exit(1)
-	}
+	must.End("cuda", run(ctx, os.Args[1:]))
 }
 
 // stages are what can be asked for, in the order they run.

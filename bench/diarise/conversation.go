@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"quern/bench/internal/must"
+	"quern/bench/internal/sound"
 	"quern/engine/asr/audio"
 	"quern/engine/asr/speakers"
 	"quern/engine/tts"
@@ -65,7 +66,7 @@ func record(ctx context.Context) (list [][]float32, err error) {
 			}
 			said = append(said, c.Samples...)
 		}
-		if said, err = resample(said, synth.Rate(), rate); err != nil {
+		if said, err = sound.Resample(said, synth.Rate(), rate); err != nil {
 			return nil, err
 		}
 		list = append(list, said)
@@ -112,7 +113,7 @@ func (c conversation) play(voices [][]float32) (x []float32, truth []speakers.Tu
 	}
 	if c.rate != rate {
 		n := len(x)
-		x = must.Get(resample(must.Get(resample(x, rate, c.rate)), c.rate, rate))
+		x = must.Get(sound.Resample(must.Get(sound.Resample(x, rate, c.rate)), c.rate, rate))
 		x = append(x, make([]float32, max(0, n-len(x)))...)[:n]
 	}
 	return x, truth

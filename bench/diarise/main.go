@@ -41,10 +41,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, files, *gen, *hour, *seconds, *n, *seed, *seeds); err != nil {
-		fmt.Fprintln(os.Stderr, "diarise:", err)
-		os.Exit(1)
-	}
+	must.End("diarise", run(ctx, files, *gen, *hour, *seconds, *n, *seed, *seeds))
 }
 
 func run(ctx context.Context, files diarize.Files, gen string, hour bool, seconds float64, n int, seed uint64, seeds int) (err error) {

@@ -63,10 +63,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "draft:", err)
-		os.Exit(1)
-	}
+	must.End("draft", run(ctx, o, os.Stdout, os.Stderr))
 }
 
 // A result is one line of the table.

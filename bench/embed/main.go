@@ -83,10 +83,7 @@ func main() {
 	} else {
 		err = withPeer(o)
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "embed:", err)
-		os.Exit(1)
-	}
+	must.End("embed", err)
 }
 
 func withPeer(o options) error {

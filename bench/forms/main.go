@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
 	"quern/engine"
 	"quern/engine/local"
@@ -43,10 +44,7 @@ func main() {
 		os.Exit(2)
 	}
 	o.file = flag.Arg(0)
-	if err := run(os.Stdout, o); err != nil {
-		fmt.Fprintln(os.Stderr, "forms:", err)
-		os.Exit(1)
-	}
+	must.End("forms", run(os.Stdout, o))
 }
 
 // A lap is what one side of one run came to.

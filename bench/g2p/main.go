@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,7 +114,7 @@ func run(dir string, every, show int, hold bool) (err error) {
 		words := must.Get(load(filepath.Join(dir, d.file+".json")))
 		var by [5][2]score // by source; the last of all
 		shown := 0
-		for i, w := range keys(words) {
+		for i, w := range slices.Sorted(maps.Keys(words)) {
 			if i%every != 0 {
 				continue
 			}
@@ -148,15 +149,6 @@ func run(dir string, every, show int, hold bool) (err error) {
 		return holdout(g, dir)
 	}
 	return nil
-}
-
-func keys(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // holdout trains on words of the built-in dictionary but one in twenty, and

@@ -24,14 +24,7 @@ import (
 )
 
 func main() {
-	err := run(os.Args[1:], os.Stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "ggufgen:", err)
-		os.Exit(1)
-	}
+	must.End("ggufgen", run(os.Args[1:], os.Stdout))
 }
 
 func run(args []string, stdout io.Writer) (err error) {

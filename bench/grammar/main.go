@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
 	"quern/engine/grammar"
 	"quern/engine/grammar/gbnf"
@@ -44,10 +45,7 @@ func main() {
 	flag.IntVar(&o.most, "most", 400, "grammars of each set, at most")
 	flag.DurationVar(&o.slow, "slow", 0, "print masks and grammars that take longer")
 	flag.Parse()
-	if err := run(os.Stdout, o); err != nil {
-		fmt.Fprintln(os.Stderr, "grammar:", err)
-		os.Exit(1)
-	}
+	must.End("grammar", run(os.Stdout, o))
 }
 
 func run(out io.Writer, o options) error {

@@ -6,7 +6,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"quern/bench/internal/must"
@@ -16,10 +15,7 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "infill:", err)
-		os.Exit(1)
-	}
+	must.End("infill", run(os.Args[1:]))
 }
 
 func run(args []string) (err error) {

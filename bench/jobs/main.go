@@ -20,6 +20,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 type options struct {
@@ -79,10 +81,7 @@ func main() {
 }
 
 func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "jobs:", err)
-		os.Exit(1)
-	}
+	must.End("jobs", err)
 	os.Exit(0)
 }
 

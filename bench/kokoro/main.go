@@ -40,10 +40,7 @@ func main() {
 	if *dir != "" {
 		do = func() error { return first(*dir, *n, *runs, *profile, os.Stdout) }
 	}
-	if err := do(); err != nil {
-		fmt.Fprintln(os.Stderr, "kokoro:", err)
-		os.Exit(1)
-	}
+	must.End("kokoro", do())
 }
 
 func run(like, out string) (err error) {

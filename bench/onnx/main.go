@@ -11,11 +11,10 @@ package main
 import (
 	"errors"
 	"flag"
-	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 
+	"quern/bench/internal/must"
 	"quern/bench/internal/peer"
 )
 
@@ -47,10 +46,7 @@ func main() {
 	default:
 		err = errors.New("want -check, -speed or -reranker; see -help")
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "onnx:", err)
-		os.Exit(1)
-	}
+	must.End("onnx", err)
 }
 
 func with(script, dir string, f func(*node) error) error {

@@ -13,8 +13,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
+
+	"quern/bench/internal/must"
 )
 
 type options struct {
@@ -67,8 +68,5 @@ func main() {
 	default:
 		err = errors.New("want -gen, -encoder, -whole or -hour; see -help")
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "parakeet:", err)
-		os.Exit(1)
-	}
+	must.End("parakeet", err)
 }

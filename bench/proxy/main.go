@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 const servers = 3
@@ -28,10 +30,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *quern, *kind, flag.Arg(0)); err != nil {
-		fmt.Fprintln(os.Stderr, "FAIL:", err)
-		os.Exit(1)
-	}
+	must.End("FAIL", run(ctx, *quern, *kind, flag.Arg(0)))
 }
 
 // A fleet is the servers and the proxy in front of them.

@@ -45,14 +45,7 @@ type options struct {
 }
 
 func main() {
-	err := run(os.Args[1:], os.Stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "restart:", err)
-		os.Exit(1)
-	}
+	must.End("restart", run(os.Args[1:], os.Stdout))
 }
 
 func run(args []string, out io.Writer) (err error) {

@@ -111,19 +111,13 @@ func main() {
 		o.rate = rates[0]
 	}
 	r, err := run(ctx, o, os.Stderr)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "serve:", err)
-		os.Exit(1)
-	}
+	must.End("serve", err)
 	if asJSON {
 		err = json.NewEncoder(os.Stdout).Encode(r)
 	} else {
 		err = r.print(os.Stdout)
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "serve:", err)
-		os.Exit(1)
-	}
+	must.End("serve", err)
 	if len(r.Problems) > 0 {
 		os.Exit(1)
 	}

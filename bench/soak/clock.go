@@ -97,11 +97,8 @@ func clock(ctx context.Context, o *options) (string, error) {
 	}
 	mine := *o
 	mine.quern = quern
-	s, err := newServer(&mine, small+"jobs: {workers: 1}\n")
+	s, err := started(ctx, &mine, small+"jobs: {workers: 1}\n")
 	if err != nil {
-		return "", err
-	}
-	if _, err := s.start(ctx); err != nil {
 		return "", err
 	}
 	defer s.kill()

@@ -229,11 +229,8 @@ func (c *crowd) file(ctx context.Context, i int) error {
 // load is clients of all kinds for a while. What the server takes is compared between a fifth of
 // the time, when it has seen everything once, and the end, each without clients.
 func load(ctx context.Context, o *options) (string, error) {
-	s, err := newServer(o, small)
+	s, err := started(ctx, o, small)
 	if err != nil {
-		return "", err
-	}
-	if _, err := s.start(ctx); err != nil {
 		return "", err
 	}
 	defer s.kill()

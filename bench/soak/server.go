@@ -51,6 +51,15 @@ func newServer(o *options, extra string) (*server, error) {
 	return s, os.WriteFile(filepath.Join(o.dir, "quern.yaml"), []byte(text), 0o600)
 }
 
+// started is a new one, started.
+func started(ctx context.Context, o *options, extra string) (*server, error) {
+	s, err := newServer(o, extra)
+	if err == nil {
+		_, err = s.start(ctx)
+	}
+	return s, err
+}
+
 // start starts it, and returns how long it took until it was ready.
 func (s *server) start(ctx context.Context) (time.Duration, error) {
 	log, err := os.OpenFile(s.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)

@@ -22,11 +22,8 @@ const slowReaders = 200
 // slow has clients ask for long answers and read nothing of them.
 func slow(ctx context.Context, o *options) (string, error) {
 	const limit = 2 * time.Second
-	s, err := newServer(o, fmt.Sprintf("%sstream_write_timeout: %v\n", small, limit))
+	s, err := started(ctx, o, fmt.Sprintf("%sstream_write_timeout: %v\n", small, limit))
 	if err != nil {
-		return "", err
-	}
-	if _, err := s.start(ctx); err != nil {
 		return "", err
 	}
 	defer s.kill()

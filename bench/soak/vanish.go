@@ -47,11 +47,8 @@ func vanished(ctx context.Context, s *server, n int, request string) (conns []ne
 
 // vanish has clients vanish, between two requests and in the middle of an answer.
 func vanish(ctx context.Context, o *options) (string, error) {
-	s, err := newServer(o, small)
+	s, err := started(ctx, o, small)
 	if err != nil {
-		return "", err
-	}
-	if _, err := s.start(ctx); err != nil {
 		return "", err
 	}
 	defer s.kill()

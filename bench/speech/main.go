@@ -74,10 +74,7 @@ func main() {
 	if *understood {
 		measure = func() error { return intelligibility(ctx, h, os.Stdout) }
 	}
-	if err := measure(); err != nil {
-		fmt.Fprintln(os.Stderr, "speech:", err)
-		os.Exit(1)
-	}
+	must.End("speech", measure())
 }
 
 const (

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"slices"
 
 	"quern/bench/internal/must"
+	"quern/bench/internal/sound"
 	"quern/codecs"
 	"quern/engine/tts"
 )
@@ -48,7 +48,7 @@ func ours() (out []speaker, err error) {
 				}
 				all = append(all, c.Samples...)
 			}
-			return listen(&recorded{all, synth.Rate()})
+			return sound.Resample(all, synth.Rate(), hearingRate)
 		}})
 	}
 	return out, nil
@@ -80,7 +80,7 @@ func theirs() (out []speaker) {
 			}
 			f := must.Get(os.Open(file))
 			defer f.Close()
-			return listen(must.Get(codecs.Open(f, codecs.Options{})))
+			return sound.Mono(must.Get(codecs.Open(f, codecs.Options{})), hearingRate)
 		}
 		out = append(out, speaker{t.name, others, say},
 			speaker{t.name + " with our floor", others, func(ctx context.Context, text string) ([]float32, error) {
@@ -93,39 +93,4 @@ func theirs() (out []speaker) {
 			}})
 	}
 	return out
-}
-
-// recorded is samples that are a codecs.Decoder.
-type recorded struct {
-	x    []float32
-	rate int
-}
-
-func (r *recorded) Rate() int     { return r.rate }
-func (r *recorded) Channels() int { return 1 }
-
-func (r *recorded) Read(dst []float32) (int, error) {
-	n := copy(dst, r.x)
-	if r.x = r.x[n:]; len(r.x) == 0 {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-// listen reads all of src, mono at 16 kHz.
-func listen(src codecs.Decoder) (all []float32, err error) {
-	m, err := codecs.NewMono(src, hearingRate)
-	if err != nil {
-		return nil, err
-	}
-	for block := make([]float32, 1<<14); ; {
-		n, err := m.Read(block)
-		all = append(all, block[:n]...)
-		if err == io.EOF {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 }

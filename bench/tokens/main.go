@@ -55,10 +55,7 @@ func main() {
 			fmt.Fprintln(os.Stderr, "written to", name)
 		}
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "tokens:", err)
-		os.Exit(1)
-	}
+	must.End("tokens", err)
 }
 
 func run(out io.Writer, o options) (err error) {

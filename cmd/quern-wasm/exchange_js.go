@@ -3,13 +3,14 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"syscall/js"
 	"time"
+
+	"quern/engine/promise"
 )
 
 // An exchange is a request of a page and its answer, as worker.js crosses them: an object
@@ -89,7 +90,7 @@ func (x *exchange) request() (*http.Request, error) {
 		r.Header.Add(headers.Index(i).Index(0).String(), headers.Index(i).Index(1).String())
 	}
 	if x.js.Get("body").Truthy() {
-		r.Body, r.ContentLength = &body{x: x}, -1
+		r.Body, r.ContentLength = &promise.Body{Next: x.received, Stop: func() { x.js.Call("stop") }}, -1
 	}
 	return r.WithContext(x.ctx), nil
 }
@@ -157,81 +158,23 @@ func (a answer) Write(p []byte) (int, error) {
 	b := js.Global().Get("Uint8Array").New(len(p))
 	js.CopyBytesToJS(b, p)
 	if wait := a.x.js.Call("write", b); !wait.IsNull() {
-		if _, err := await(a.x.ctx, wait, time.Time{}); err != nil {
+		if _, err := promise.Await(a.x.ctx, wait); err != nil {
 			return 0, err
 		}
 	}
 	return len(p), nil
 }
 
-// A body is what the client sends.
-type body struct {
-	x    *exchange
-	rest js.Value // bytes that came and were not read
-	at   int
-	err  error
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
+// received is the next part of what the client sends.
+func (x *exchange) received() (js.Value, error) {
+	ctx, cancel := x.ctx, func() {}
+	if !x.by.IsZero() {
+		ctx, cancel = context.WithDeadlineCause(ctx, x.by, os.ErrDeadlineExceeded)
 	}
-	for b.err == nil && (b.rest.IsUndefined() || b.at == b.rest.Length()) {
-		b.at = 0
-		if b.rest, b.err = await(b.x.ctx, b.x.js.Call("read"), b.x.by); b.err == nil && b.rest.IsNull() {
-			b.err = io.EOF
-		}
+	defer cancel()
+	part, err := promise.Await(ctx, x.js.Call("read"))
+	if err == nil && part.IsNull() {
+		err = io.EOF
 	}
-	if b.err != nil {
-		return 0, b.err
-	}
-	n := js.CopyBytesToGo(p, b.rest.Call("subarray", b.at))
-	b.at += n
-	return n, nil
-}
-
-// Close implements io.Closer.
-func (b *body) Close() error {
-	if b.err == nil {
-		b.err = http.ErrBodyReadAfterClose
-		b.x.js.Call("stop")
-	}
-	return nil
-}
-
-// await returns what a promise comes to, unless ctx or the time by, if there is one, ends
-// before.
-func await(ctx context.Context, promise js.Value, by time.Time) (js.Value, error) {
-	type result struct {
-		v   js.Value
-		err error
-	}
-	came := make(chan result, 1)
-	var kept, broken js.Func
-	release := func() { kept.Release(); broken.Release() }
-	kept = js.FuncOf(func(_ js.Value, args []js.Value) any {
-		release()
-		came <- result{v: args[0]}
-		return nil
-	})
-	broken = js.FuncOf(func(_ js.Value, args []js.Value) any {
-		release()
-		came <- result{err: errors.New(js.Global().Call("String", args[0]).String())}
-		return nil
-	})
-	promise.Call("then", kept, broken)
-	var late <-chan time.Time
-	if !by.IsZero() {
-		t := time.NewTimer(time.Until(by))
-		defer t.Stop()
-		late = t.C
-	}
-	select {
-	case r := <-came:
-		return r.v, r.err
-	case <-late:
-		return js.Value{}, os.ErrDeadlineExceeded
-	case <-ctx.Done():
-		return js.Value{}, ctx.Err()
-	}
+	return part, err
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,14 +84,7 @@ func write(out, hub string, compress bool) error {
 // A site is its files by their names, with slashes.
 type site map[string][]byte
 
-func (s site) names() []string {
-	var list []string
-	for name := range s {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
-}
+func (s site) names() []string { return slices.Sorted(maps.Keys(s)) }
 
 var moduleScript = regexp.MustCompile(`(?s)<script type="module" src="([^"]+)"></script>`)
 

@@ -55,9 +55,10 @@ var arrows = []struct {
 	{"formats", []string{"quern/formats/...", "quern/kernels/quant"}},
 
 	{"engine/diskspace", []string{"golang.org/x/sys/..."}},
-	{"engine/hub", []string{"quern/engine/diskspace", "quern/engine/filelock", "quern/kernels/quant", "golang.org/x/sys/..."}},
+	{"engine/hub", []string{"quern/engine/diskspace", "quern/engine/filelock", "quern/engine/promise", "quern/kernels/quant", "golang.org/x/sys/..."}},
 	{"engine/filelock", []string{"golang.org/x/sys/..."}},
 	{"engine/hub/hubtest", nil},
+	{"engine/promise", nil},
 	{"engine/rescue", nil},
 	{"engine/store", []string{"quern/engine", "quern/engine/hub", "quern/engine/rescue"}},
 	{"engine/graph", []string{"quern/formats/weights", "quern/kernels/quant", "quern/kernels/threads", "gorgonia.org/...", "github.com/chewxy/hm", "gonum.org/v1/gonum/graph/..."}},
@@ -149,7 +150,7 @@ var arrows = []struct {
 	{"cmd/quern/internal/telemetry", []string{"quern/engine/trace", "go.opentelemetry.io/..."}},
 
 	{"cmd/quern-release", nil},
-	{"cmd/quern-wasm", []string{"quern/engine", "quern/engine/hub", "quern/engine/local", "quern/engine/store", "quern/httpapi", "quern/httpapi/page"}},
+	{"cmd/quern-wasm", []string{"quern/engine", "quern/engine/hub", "quern/engine/local", "quern/engine/promise", "quern/engine/store", "quern/httpapi", "quern/httpapi/page"}},
 
 	{"bench/...", []string{"..."}},
 	{"examples/...", nil},

@@ -136,7 +136,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	d := &Reader{r: bufio.NewReader(r)}
 	head := make([]byte, 4+4+infoSize)
 	if _, err := io.ReadFull(d.r, head); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, noEOF(err))
+		return nil, fmt.Errorf("%w: %w", ErrFormat, fault.NoEOF(err))
 	}
 	if string(head[:4]) != magic || head[4]&^lastBlockFlag != 0 || head[5] != 0 || head[6] != 0 || head[7] != infoSize {
 		return nil, fmt.Errorf("%w: no STREAMINFO at the start", ErrFormat)
@@ -148,11 +148,11 @@ func NewReader(r io.Reader) (*Reader, error) {
 	for last := head[4]&lastBlockFlag != 0; !last; {
 		var h [4]byte
 		if _, err := io.ReadFull(d.r, h[:]); err != nil {
-			return nil, fmt.Errorf("%w: metadata: %w", ErrFormat, noEOF(err))
+			return nil, fmt.Errorf("%w: metadata: %w", ErrFormat, fault.NoEOF(err))
 		}
 		size := int(h[1])<<16 | int(h[2])<<8 | int(h[3])
 		if _, err := d.r.Discard(size); err != nil {
-			return nil, fmt.Errorf("%w: metadata: %w", ErrFormat, noEOF(err))
+			return nil, fmt.Errorf("%w: metadata: %w", ErrFormat, fault.NoEOF(err))
 		}
 		last = h[0]&lastBlockFlag != 0
 	}
@@ -197,11 +197,3 @@ func (d *Reader) Read(dst []float32) (int, error) {
 
 // Cut reports, when Read has come to the end, that the last frame was incomplete.
 func (d *Reader) Cut() bool { return d.cut }
-
-// noEOF turns the end of the input into an unexpected one.
-func noEOF(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}

@@ -3,6 +3,8 @@ package ogg
 import (
 	"fmt"
 	"io"
+
+	"quern/codecs/internal/decoded"
 )
 
 // maxLinks bounds the links of a chain. A link of a few hundred bytes can ask
@@ -35,12 +37,8 @@ type Reader struct {
 	queue   [][]byte // packets of one page that wait
 	store   []byte   // their bytes
 
-	buf  []float32 // decoded, not yet read
-	next int
-	good bool  // some packet decoded
-	bad  error // the first that did not
+	out  decoded.Sound
 	note error // why the first stream that was passed over was
-	err  error // what ended the stream
 }
 
 // NewReader reads up to the first packet of audio.
@@ -84,27 +82,12 @@ func (d *Reader) Channels() int { return d.channels }
 // dropped; when none decodes, the stream ends with the first one's error.
 func (d *Reader) Read(dst []float32) (int, error) {
 	dst = dst[:len(dst)/d.channels*d.channels]
-	for d.next == len(d.buf) {
-		d.buf, d.next = d.buf[:0], 0
-		switch {
-		case len(d.queue) > 0:
-			d.decode()
-		case d.err == nil:
-			d.err = d.readPage()
-		case d.err == io.EOF && !d.good && d.bad != nil:
-			return 0, d.bad
-		default:
-			return 0, d.err
-		}
-	}
-	n := copy(dst, d.buf[d.next:])
-	d.next += n
-	return n, nil
+	return d.out.Read(dst, func() bool { return len(d.queue) > 0 }, d.decode, d.readPage)
 }
 
 // Cut reports, when Read has come to the end, that the stream's last page was not
 // there.
-func (d *Reader) Cut() bool { return d.err == io.EOF && !d.last }
+func (d *Reader) Cut() bool { return d.out.Err == io.EOF && !d.last }
 
 // readPage takes the next page and queues its packets of audio.
 func (d *Reader) readPage() error {
@@ -176,7 +159,7 @@ func (d *Reader) openLink(p page) {
 		pages: d.pages, codec: d.codec, rate: d.rate, channels: d.channels,
 		links: d.links, link: l, serial: p.serial, limit: -1,
 		queue: d.queue, store: d.store, pack: packets{partial: d.pack.partial[:0]},
-		buf: d.buf, good: d.good, bad: d.bad, note: d.note,
+		out: d.out, note: d.note,
 	}
 	if d.codec == "" {
 		d.codec = codec
@@ -197,20 +180,13 @@ func (d *Reader) begin() error {
 	return nil
 }
 
-// decode puts the next packet of the queue into buf.
+// decode decodes the next packet of the queue.
 func (d *Reader) decode() {
 	packet := d.queue[0]
 	d.queue = append(d.queue[:0], d.queue[1:]...)
-	var err error
-	if d.buf, err = d.link.Decode(d.buf, packet); err != nil {
-		if d.bad == nil {
-			d.bad = err
-		}
-	} else {
-		d.good = true
-	}
+	d.out.Add(d.link, packet)
 	channels := d.link.Channels()
-	n := len(d.buf) / channels
+	n := len(d.out.Buf) / channels
 	if d.limit >= 0 {
 		n = int(min(int64(n), max(d.limit-d.decoded, 0)))
 	}
@@ -221,7 +197,7 @@ func (d *Reader) decode() {
 	}
 	drop := min(n, d.skip)
 	d.skip -= drop
-	d.buf = rechannel(d.buf[drop*channels:n*channels], channels, d.channels)
+	d.out.Buf = rechannel(d.out.Buf[drop*channels:n*channels], channels, d.channels)
 }
 
 // rechannel turns mono into stereo or stereo into mono, in place if it can.

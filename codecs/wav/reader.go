@@ -55,7 +55,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	d := &Reader{r: bufio.NewReader(r), frames: -1}
 	var head [12]byte
 	if _, err := io.ReadFull(d.r, head[:]); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, noEOF(err))
+		return nil, fmt.Errorf("%w: %w", ErrFormat, fault.NoEOF(err))
 	}
 	order := binary.ByteOrder(binary.LittleEndian)
 	switch string(head[:4]) {
@@ -72,7 +72,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	for {
 		var h [8]byte
 		if _, err := io.ReadFull(d.r, h[:]); err != nil {
-			return nil, fmt.Errorf("%w: no data chunk: %w", ErrFormat, noEOF(err))
+			return nil, fmt.Errorf("%w: no data chunk: %w", ErrFormat, fault.NoEOF(err))
 		}
 		id, size := string(h[:4]), order.Uint32(h[4:])
 		if id == "data" {
@@ -81,11 +81,11 @@ func NewReader(r io.Reader) (*Reader, error) {
 		var body [64]byte // as much of a chunk as is looked at
 		b := body[:min(size, uint32(len(body)))]
 		if _, err := io.ReadFull(d.r, b); err != nil {
-			return nil, fmt.Errorf("%w: chunk %q: %w", ErrFormat, id, noEOF(err))
+			return nil, fmt.Errorf("%w: chunk %q: %w", ErrFormat, id, fault.NoEOF(err))
 		}
 		rest := int64(size) - int64(len(b)) + int64(size&1) // chunks are padded to even sizes
 		if _, err := io.CopyN(io.Discard, d.r, rest); err != nil {
-			return nil, fmt.Errorf("%w: chunk %q: %w", ErrFormat, id, noEOF(err))
+			return nil, fmt.Errorf("%w: chunk %q: %w", ErrFormat, id, fault.NoEOF(err))
 		}
 		switch {
 		case id == "fmt ":
@@ -203,12 +203,4 @@ func (d *Reader) readBlocks(dst []float32) (int, error) {
 	n := copy(dst, d.buf[d.next:])
 	d.next += n
 	return n, nil
-}
-
-// noEOF turns the end of the input into an unexpected one.
-func noEOF(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"quern/codecs/internal/decoded"
 	"quern/codecs/internal/fault"
 	"quern/codecs/mp3"
 )
@@ -50,11 +51,7 @@ type Reader struct {
 	drop   int64    // DiscardPadding of the block, ns
 	packet []byte   // a frame with what was stripped from it
 
-	buf  []float32 // decoded, not yet read
-	next int
-	good bool  // some frame decoded
-	bad  error // the first that did not
-	err  error // what ended the stream
+	out decoded.Sound
 }
 
 // NewReader reads up to the first block of the chosen track.
@@ -71,7 +68,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 			if !d.chosen {
 				return nil, fmt.Errorf("%w: the file ends before its tracks", ErrFormat)
 			}
-			d.err = io.EOF // tracks without a block
+			d.out.Err = io.EOF // tracks without a block
 			break
 		}
 	}
@@ -114,22 +111,7 @@ func (d *Reader) Read(dst []float32) (int, error) {
 	if d.mp3 != nil {
 		return d.readMP3(dst)
 	}
-	for d.next == len(d.buf) {
-		d.buf, d.next = d.buf[:0], 0
-		switch {
-		case len(d.frames) > 0:
-			d.decode()
-		case d.err == nil:
-			d.err = d.element()
-		case d.err == io.EOF && !d.good && d.bad != nil:
-			return 0, d.bad
-		default:
-			return 0, d.err
-		}
-	}
-	n := copy(dst, d.buf[d.next:])
-	d.next += n
-	return n, nil
+	return d.out.Read(dst, func() bool { return len(d.frames) > 0 }, d.decode, d.element)
 }
 
 // element reads the next element, or enters it.
@@ -279,9 +261,7 @@ func (d *Reader) take(b []byte, discard int64) error {
 	var err error
 	if d.frames, err = unlace(d.frames[:0], b[n+rest:], b[n+rest-1]); err != nil {
 		d.frames = d.frames[:0]
-		if d.bad == nil {
-			d.bad = err
-		}
+		d.out.Drop(err)
 		return nil
 	}
 	d.drop = discard
@@ -299,15 +279,10 @@ func (d *Reader) frame() []byte {
 	return packet
 }
 
-// decode puts the next frame of the block into buf.
+// decode decodes the next frame of the block.
 func (d *Reader) decode() {
-	var err error
-	if d.buf, err = d.dec.Decode(d.buf, d.frame()); err == nil {
-		d.good = true
-	} else if d.bad == nil {
-		d.bad = err
-	}
-	x := d.buf
+	d.out.Add(d.dec, d.frame())
+	x := d.out.Buf
 	n := min(len(x)/d.chans, d.skip)
 	d.skip -= n
 	x = x[n*d.chans:]
@@ -321,7 +296,7 @@ func (d *Reader) decode() {
 		x = x[min(len(x), drop):]
 		d.drop = 0
 	}
-	d.buf = x
+	d.out.Buf = x
 }
 
 // frameReader is the frames of the track as one stream.
@@ -334,10 +309,10 @@ func (f *frameReader) Read(p []byte) (int, error) {
 	for len(f.rest) == 0 {
 		if len(f.d.frames) > 0 {
 			f.rest = f.d.frame()
-		} else if f.d.err != nil {
-			return 0, f.d.err
+		} else if f.d.out.Err != nil {
+			return 0, f.d.out.Err
 		} else {
-			f.d.err = f.d.element()
+			f.d.out.Err = f.d.element()
 		}
 	}
 	n := copy(p, f.rest)

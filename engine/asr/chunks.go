@@ -53,9 +53,7 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 			return err
 		}
 		out := make(chan result, 1)
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			r := result{at: ch.At, pieces: ch.Pieces}
 			defer func() { out <- r }()
 			defer rescue.Panic(&r.err)
@@ -69,7 +67,7 @@ func (t *transcriber) chunks(ctx context.Context, emit func(Segment) bool) error
 			if r.err == io.EOF {
 				r.err = nil
 			}
-		}()
+		})
 		if pending = append(pending, out); len(pending) >= chunksAtATime {
 			if err := show(); err != nil {
 				return err

@@ -3,6 +3,8 @@ package asr
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"quern/engine/token"
 	"quern/formats/ggml"
@@ -217,9 +219,7 @@ const englishVocab = 51864
 
 func (s *specials) check(vocab int) error {
 	ids := []token.ID{s.eot, s.sot, s.translate, s.transcribe, s.sotPrev, s.noSpeech, s.noTimestamps, s.stamp0}
-	for _, id := range s.languages {
-		ids = append(ids, id)
-	}
+	ids = slices.AppendSeq(ids, maps.Values(s.languages))
 	for _, id := range ids {
 		if id < 0 || int(id) >= vocab {
 			return fmt.Errorf("%w: a special token of Whisper is number %d of %d", ErrFormat, id, vocab)

@@ -3,6 +3,8 @@ package asr
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"quern/engine/asr/audio"
@@ -240,9 +242,7 @@ func (m *Model) suppressed(g *generation) (all, begin []token.ID) {
 	if s.sotLM >= 0 {
 		all = append(all, s.sotLM)
 	}
-	for _, id := range s.languages {
-		all = append(all, id)
-	}
+	all = slices.AppendSeq(all, maps.Values(s.languages))
 	if g.BeginSuppress != nil {
 		begin = m.known(*g.BeginSuppress)
 	} else {

@@ -3,6 +3,7 @@ package asr
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -227,10 +228,5 @@ func annotationTokens(v vocabulary) []token.ID {
 			}
 		}
 	}
-	list := make([]token.ID, 0, len(set))
-	for id := range set {
-		list = append(list, id)
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(maps.Keys(set))
 }

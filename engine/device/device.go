@@ -4,6 +4,7 @@ package device
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,10 +82,8 @@ func findDevice(name string) (places, numbers []int, err error) {
 		if err != nil {
 			return nil, nil, engine.Errorf(engine.CodeInvalidValue, "device", "device %q: %q is no number of a device", name, s)
 		}
-		for _, other := range numbers {
-			if other == int(n) {
-				return nil, nil, engine.Errorf(engine.CodeInvalidValue, "device", "device %q names %d twice", name, n)
-			}
+		if slices.Contains(numbers, int(n)) {
+			return nil, nil, engine.Errorf(engine.CodeInvalidValue, "device", "device %q names %d twice", name, n)
 		}
 		numbers = append(numbers, int(n))
 	}

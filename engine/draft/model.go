@@ -100,10 +100,7 @@ func (m *Model) Draft(ctx context.Context, asks []sched.Ask) error {
 		if !m.pool.Grow(&p.table, len(a.Tokens)+a.N) {
 			continue
 		}
-		n := len(a.Tokens) - len(p.ids)
-		if n > rows+1 {
-			n = rows + 1
-		}
+		n := min(len(a.Tokens)-len(p.ids), rows+1)
 		rows -= n - 1
 		m.rows(p, a.Tokens[len(p.ids):len(p.ids)+n])
 		if len(p.ids) == len(a.Tokens) {

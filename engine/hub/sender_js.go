@@ -1,13 +1,13 @@
 package hub
 
 import (
-	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"syscall/js"
+
+	"quern/engine/promise"
 )
 
 // redirectsHidden: what looks like the hub's own answer may be a storage host's, since a
@@ -29,7 +29,7 @@ func (sender) Do(r *http.Request) (*http.Response, error) {
 			headers.Call("append", k, v)
 		}
 	}
-	got, err := settle(r.Context(), js.Global().Call("fetch", r.URL.String(), map[string]any{
+	got, err := promise.Await(r.Context(), js.Global().Call("fetch", r.URL.String(), map[string]any{
 		"method": r.Method, "headers": headers, "signal": stop.Get("signal"), "credentials": "omit", "referrerPolicy": "no-referrer",
 	}))
 	if err != nil {
@@ -50,7 +50,20 @@ func (sender) Do(r *http.Request) (*http.Response, error) {
 		a.ContentLength = n
 	}
 	if body := got.Get("body"); body.Truthy() {
-		a.Body = &arriving{ctx: r.Context(), reader: body.Call("getReader"), stop: stop}
+		reader := body.Call("getReader")
+		a.Body = &promise.Body{
+			Next: func() (js.Value, error) {
+				part, err := promise.Await(r.Context(), reader.Call("read"))
+				if err == nil && part.Get("done").Bool() {
+					err = io.EOF
+				}
+				if err != nil {
+					return js.Value{}, err
+				}
+				return part.Get("value"), nil
+			},
+			Stop: func() { stop.Call("abort") },
+		}
 	}
 	return a, nil
 }
@@ -63,70 +76,3 @@ func (sender) refused(_ *url.URL, err error) error { return err }
 
 // final says that trying again will not help. A browser does not tell why it reaches no one.
 func final(error) bool { return false }
-
-// An arriving body is what fetch gives.
-type arriving struct {
-	ctx    context.Context
-	reader js.Value
-	stop   js.Value
-	rest   js.Value // a Uint8Array with bytes that were not read, from at on
-	at     int
-	err    error
-}
-
-func (b *arriving) Read(p []byte) (int, error) {
-	for b.err == nil && (b.rest.IsUndefined() || b.at == b.rest.Length()) && len(p) > 0 {
-		var part js.Value
-		if part, b.err = settle(b.ctx, b.reader.Call("read")); b.err != nil {
-			break
-		}
-		if part.Get("done").Bool() {
-			b.err = io.EOF
-			break
-		}
-		b.rest, b.at = part.Get("value"), 0
-	}
-	if b.err != nil || len(p) == 0 {
-		return 0, b.err
-	}
-	n := js.CopyBytesToGo(p, b.rest.Call("subarray", b.at))
-	b.at += n
-	return n, nil
-}
-
-// Close ends the connection, if more would come.
-func (b *arriving) Close() error {
-	if b.err == nil {
-		b.err = http.ErrBodyReadAfterClose
-		b.stop.Call("abort")
-	}
-	return nil
-}
-
-// settle returns what a promise comes to, or the error of ctx.
-func settle(ctx context.Context, promise js.Value) (js.Value, error) {
-	type result struct {
-		v   js.Value
-		err error
-	}
-	came := make(chan result, 1)
-	var kept, broken js.Func
-	release := func() { kept.Release(); broken.Release() }
-	kept = js.FuncOf(func(_ js.Value, args []js.Value) any {
-		release()
-		came <- result{v: args[0]}
-		return nil
-	})
-	broken = js.FuncOf(func(_ js.Value, args []js.Value) any {
-		release()
-		came <- result{err: errors.New(args[0].Call("toString").String())}
-		return nil
-	})
-	promise.Call("then", kept, broken)
-	select {
-	case r := <-came:
-		return r.v, r.err
-	case <-ctx.Done():
-		return js.Value{}, context.Cause(ctx)
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -476,13 +477,8 @@ func prune(root *os.Root, repo string, files []string) {
 			dirs[d] = true
 		}
 	}
-	var list []string
-	for d := range dirs {
-		list = append(list, d)
-	}
 	// The deepest first. Those with something in them refuse, as they should.
-	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for _, d := range list {
+	for _, d := range slices.SortedFunc(maps.Keys(dirs), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
 		_ = root.Remove(d)
 	}
 }

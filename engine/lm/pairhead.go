@@ -48,11 +48,11 @@ func withSecond(set *weights.Set) (*weights.Set, error) {
 	}
 	both := &weights.Tensor{Name: tokens.Name, Type: quant.F32, Shape: []int{2 * tokens.Shape[0], tokens.Shape[1]}}
 	both.Later(func(dst []byte) error {
-		rows, err := Floats(tokens)
+		rows, err := tokens.Floats()
 		if err != nil {
 			return err
 		}
-		kinds, err := Floats(types)
+		kinds, err := types.Floats()
 		if err != nil {
 			return err
 		}
@@ -74,15 +74,4 @@ func withSecond(set *weights.Set) (*weights.Set, error) {
 		}
 	}
 	return to, nil
-}
-
-// Floats reads a tensor as float32.
-func Floats(t *weights.Tensor) ([]float32, error) {
-	data, err := t.Read()
-	if err != nil {
-		return nil, err
-	}
-	x := make([]float32, t.Elems())
-	t.Type.Layout().Decode(x, data)
-	return x, nil
 }

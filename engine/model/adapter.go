@@ -254,7 +254,7 @@ func factor(name string, t *weights.Tensor) *weights.Tensor {
 	w := floats(name, nil)
 	w.Shape = t.Shape
 	w.Later(func(dst []byte) error {
-		x, err := decoded(t)
+		x, err := t.Floats()
 		if err == nil {
 			w.Type.Layout().Encode(dst, x)
 		}
@@ -274,7 +274,7 @@ func columnsOf(name string, t *weights.Tensor, from, n int, order []int) *weight
 	rows, cols := t.Shape[last-1], t.Shape[last]
 	w.Shape = append(slices.Clone(t.Shape[:last-1]), cols, n)
 	w.Later(func(dst []byte) error {
-		x, err := decoded(t)
+		x, err := t.Floats()
 		if err != nil {
 			return err
 		}
@@ -295,15 +295,4 @@ func columnsOf(name string, t *weights.Tensor, from, n int, order []int) *weight
 		return nil
 	})
 	return w
-}
-
-// decoded is the numbers of t.
-func decoded(t *weights.Tensor) ([]float32, error) {
-	data, err := t.Read()
-	if err != nil {
-		return nil, err
-	}
-	x := make([]float32, t.Elems())
-	t.Type.Layout().Decode(x, data)
-	return x, nil
 }

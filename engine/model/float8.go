@@ -167,12 +167,11 @@ func (tr *translation) scaling(r *weights.Raw, raws map[string]*weights.Raw) (*s
 		}
 		return &scaling{rows: math.MaxInt, cols: math.MaxInt, across: 1, x: []float32{1}}, nil
 	}
-	data, err := t.Read()
+	x, err := t.Floats()
 	if err != nil {
 		return nil, err
 	}
-	s := &scaling{x: make([]float32, t.Elems())}
-	t.Type.Layout().Decode(s.x, data)
+	s := &scaling{x: x}
 	for _, x := range s.x {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
 			return nil, fmt.Errorf("%w: %s holds %g", ErrFormat, t.Name, x)

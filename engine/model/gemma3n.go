@@ -293,7 +293,7 @@ func (tr *translation) changeGemma3n(t *weights.Tensor) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	x, err := decoded(t)
+	x, err := t.Floats()
 	if err != nil {
 		return true, err
 	}

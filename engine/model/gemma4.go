@@ -264,13 +264,11 @@ func (t *tensors) number(name string, def float32) float32 {
 	if w == nil || t.err != nil {
 		return def
 	}
-	data, err := w.Read()
+	x, err := w.Floats()
 	if err != nil {
 		t.err = err
 		return def
 	}
-	x := []float32{def}
-	w.Type.Layout().Decode(x, data)
 	if math.IsNaN(float64(x[0])) || math.IsInf(float64(x[0]), 0) {
 		t.err = fmt.Errorf("%w: tensor %s is %g", ErrFormat, name, x[0])
 	}

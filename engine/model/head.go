@@ -208,12 +208,10 @@ func (t *tensors) yesNo(n int) *weights.Tensor {
 	both := alias(w.Name, w)
 	row := &weights.Tensor{Name: w.Name + " yes - no", Type: quant.F32, Shape: []int{1, n}}
 	row.Later(func(dst []byte) error {
-		data, err := both.Read()
+		x, err := both.Floats()
 		if err != nil {
 			return err
 		}
-		x := make([]float32, 2*n)
-		w.Type.Layout().Decode(x, data)
 		for i := range n {
 			x[i] -= x[n+i]
 		}

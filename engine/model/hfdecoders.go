@@ -314,12 +314,10 @@ func (tr *translation) changeBailing(t *weights.Tensor) (bool, error) {
 	case t.Name == "output.weight" && tr.c.flag("norm_head") && len(t.Shape) == 2:
 		w := &weights.Tensor{Name: t.Name, Type: quant.F32, Shape: t.Shape}
 		w.Later(func(dst []byte) error {
-			data, err := t.Read()
+			x, err := t.Floats()
 			if err != nil {
 				return err
 			}
-			x := make([]float32, t.Elems())
-			t.Type.Layout().Decode(x, data)
 			length := make([]float64, t.Shape[1])
 			for i, v := range x {
 				length[i%len(length)] += float64(v) * float64(v)

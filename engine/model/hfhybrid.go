@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -38,18 +39,14 @@ var (
 )
 
 func with(a, b map[string]string) map[string]string {
-	out := make(map[string]string, len(a)+len(b))
-	for _, m := range []map[string]string{a, b} {
-		for k, v := range m {
-			out[k] = v
-		}
-	}
+	out := maps.Clone(a)
+	maps.Copy(out, b)
 	return out
 }
 
 // sizes puts integers under GGUF's keys; each must be there.
 func (c *hfConfig) sizes(put func(string, any), keys map[string]string) {
-	for _, to := range sortedKeys(keys) {
+	for _, to := range slices.Sorted(maps.Keys(keys)) {
 		from := keys[to]
 		n := c.int(from, 0)
 		if n < 1 || n > maxWidth {
@@ -57,15 +54,6 @@ func (c *hfConfig) sizes(put func(string, any), keys map[string]string) {
 		}
 		put(to, n)
 	}
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // kinds returns what a list under key says of each layer by a table, which has all there are.

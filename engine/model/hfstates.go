@@ -20,12 +20,10 @@ func (tr *translation) changed(to *weights.Tensor) (bool, error) {
 	}
 	switch name {
 	case "ssm_a", "ssm_d":
-		data, err := to.Read()
+		x, err := to.Floats()
 		if err != nil {
 			return true, err
 		}
-		x := make([]float32, to.Elems())
-		to.Type.Layout().Decode(x, data)
 		if name == "ssm_a" {
 			for i, v := range x {
 				x[i] = float32(-math.Exp(float64(v)))
@@ -302,12 +300,10 @@ func multiplied(t *weights.Tensor, by func(row int) float64) *weights.Tensor {
 	w.Shape, w.Data = t.Shape, nil
 	from := *t
 	w.Later(func(dst []byte) error {
-		data, err := from.Read()
+		x, err := from.Floats()
 		if err != nil {
 			return err
 		}
-		x := make([]float32, from.Elems())
-		from.Type.Layout().Decode(x, data)
 		width := len(x) / max(1, t.Shape[0])
 		for i := range x {
 			x[i] = float32(float64(x[i]) * by(i/width))

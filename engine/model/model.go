@@ -5,6 +5,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -75,13 +76,7 @@ func opener(arch string) func(*file) (LM, error) {
 
 // Known lists the architectures in alphabetical order.
 func Known() []string {
-	var names []string
-	for n := range archs {
-		names = append(names, n)
-	}
-	for n := range decoders {
-		names = append(names, n)
-	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(archs)), maps.Keys(decoders))
 	slices.Sort(names)
 	return names
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -321,12 +322,10 @@ func (tr *translation) add(t *weights.Tensor) error {
 	}
 	switch {
 	case tr.f.plusOne && strings.HasSuffix(name, "norm.weight"):
-		data, err := t.Read()
+		x, err := t.Floats()
 		if err != nil {
 			return err
 		}
-		x := make([]float32, t.Elems())
-		t.Type.Layout().Decode(x, data)
 		for i := range x {
 			x[i]++
 		}
@@ -347,34 +346,13 @@ func (tr *translation) add(t *weights.Tensor) error {
 		if want := []int{heads * (l.nope + l.value), l.rank}; !slices.Equal(t.Shape, want) {
 			return fmt.Errorf("%w: tensor %s has shape %v, want %v", ErrFormat, t.Name, t.Shape, want)
 		}
-		k, v, err := splitKV(to, heads, l)
-		if err == nil {
-			err = tr.put(k)
-		}
-		if err == nil {
-			err = tr.put(v)
-		}
-		return err
+		return tr.putBoth(splitKV(to, heads, l))
 	case tr.f.arch != "gpt-oss" && tr.f.arch != "llama4" && tr.f.arch != "qwen3vlmoe" && strings.HasSuffix(name, ".ffn_gate_up_exps.weight"):
-		gate, up, err := splitExperts(to)
-		if err == nil {
-			err = tr.put(gate)
-		}
-		if err == nil {
-			err = tr.put(up)
-		}
-		return err
+		return tr.putBoth(splitExperts(to))
 	case (tr.f.arch == "llama4" || tr.f.arch == "qwen3vlmoe" && expert < 0) && strings.Contains(name, "_exps."):
 		return tr.turnedExperts(to)
 	case (tr.c.kind == jinaBert || tr.f.arch == "granite" && tr.c.kind == "granitemoehybrid") && strings.HasSuffix(name, ".ffn_up.weight"):
-		gate, up, err := gateAndUp(to)
-		if err == nil {
-			err = tr.put(gate)
-		}
-		if err == nil {
-			err = tr.put(up)
-		}
-		return err
+		return tr.putBoth(gateAndUp(to))
 	case (strings.HasSuffix(name, "ffn_gate_inp_shexp.weight") || strings.HasSuffix(name, "exp_probs_b.bias")) && len(t.Shape) == 2 && t.Shape[0] == 1:
 		to.Shape = t.Shape[1:] // one row
 	}
@@ -395,6 +373,17 @@ func (tr *translation) put(t *weights.Tensor) error {
 		return fmt.Errorf("%w: %v", ErrFormat, err)
 	}
 	return nil
+}
+
+// putBoth adds what a tensor was taken apart into.
+func (tr *translation) putBoth(a, b *weights.Tensor, err error) error {
+	if err == nil {
+		err = tr.put(a)
+	}
+	if err == nil {
+		err = tr.put(b)
+	}
+	return err
 }
 
 // headCounts are those of queries and of keys.
@@ -444,15 +433,10 @@ func (tr *translation) finish() error {
 			return err
 		}
 	}
-	names := make([]string, 0, len(tr.stacks))
-	for name := range tr.stacks {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	if err := tr.yesNo(); err != nil {
 		return err
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(tr.stacks)) {
 		parts := tr.stacks[name].parts
 		first := parts[0]
 		if first == nil {

@@ -197,9 +197,7 @@ func only(set *weights.Set, err error) ([]float32, error) {
 		if set.Len() != 1 {
 			break
 		}
-		out := make([]float32, t.Elems())
-		t.Type.Layout().Decode(out, t.Data)
-		return out, nil
+		return t.Floats()
 	}
 	return nil, fmt.Errorf("%w: a voice is one tensor; there are %d", weights.ErrFormat, set.Len())
 }

@@ -64,19 +64,7 @@ func Sniff(path string) string {
 }
 
 // Open maps a file. The caller closes the Set.
-func Open(path string) (*weights.Set, error) {
-	m, err := weights.MapFile(path)
-	if err != nil {
-		return nil, err
-	}
-	set, err := Parse(m.Bytes())
-	if err != nil {
-		m.Close() // the first error is returned
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	set.OnClose(m.Close)
-	return set, nil
-}
+func Open(path string) (*weights.Set, error) { return weights.MapParsed(path, Parse) }
 
 // Parse reads a file from memory, which the Set aliases. Hyper-parameters
 // become metadata under "whisper." and "silero.", in whisper.cpp's words.

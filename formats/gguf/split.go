@@ -80,28 +80,16 @@ func join(files []*file) (*weights.Set, error) {
 // mappings until the Set is closed; see weights.Mapping for what must not
 // happen to the files meanwhile.
 func Open(path string) (*weights.Set, error) {
-	m, err := weights.MapFile(path)
-	if err != nil {
-		return nil, err
-	}
-	maps := []*weights.Mapping{m}
-	set, err := open(path, &maps)
-	if err != nil {
-		for _, m := range maps {
-			m.Close() // the first error is returned
-		}
-		return nil, err
-	}
-	for _, m := range maps {
-		set.Keep(m)
-	}
-	return set, nil
+	return weights.Mapped(func(maps *weights.Mappings) (*weights.Set, error) { return open(path, maps) })
 }
 
-// open reads the model that the file mapped by maps[0] belongs to, adding the
-// mappings of its siblings.
-func open(path string, maps *[]*weights.Mapping) (*weights.Set, error) {
-	first, err := parse((*maps)[0].Bytes())
+// open reads the model that the file at path belongs to.
+func open(path string, maps *weights.Mappings) (*weights.Set, error) {
+	data, err := maps.Map(path)
+	if err != nil {
+		return nil, err
+	}
+	first, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -119,12 +107,11 @@ func open(path string, maps *[]*weights.Mapping) (*weights.Set, error) {
 				continue
 			}
 			sibling := prefix + shardSuffix(i+1, n)
-			m, err := weights.MapFile(sibling)
+			data, err := maps.Map(sibling)
 			if err != nil {
 				return nil, fmt.Errorf("%s: file %d of the split model: %w", path, i+1, err)
 			}
-			*maps = append(*maps, m)
-			f, err := parse(m.Bytes())
+			f, err := parse(data)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", sibling, err)
 			}

@@ -65,34 +65,31 @@ func (r *reader) external(entry map[string]string, size int) ([]byte, error) {
 // Open reads the model at path and maps it and its external data, which must
 // lie in its directory or below, also after symbolic links are followed. Close
 // the Model when no tensor of it is used any more.
-func Open(path string) (*Model, error) {
-	m, err := weights.MapFile(path)
+func Open(path string) (model *Model, err error) {
+	var maps weights.Mappings
+	defer func() {
+		if err != nil {
+			maps.Close()
+		}
+	}()
+	data, err := maps.Map(path)
 	if err != nil {
 		return nil, err
 	}
 	dir := filepath.Dir(path)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		m.Close()
 		return nil, err
 	}
 	defer root.Close()
-	maps := []*weights.Mapping{m}
-	model, err := parse(m.Bytes(), func(name string) ([]byte, error) {
-		if _, err := root.Stat(filepath.FromSlash(name)); err != nil {
+	model, err = parse(data, func(name string) ([]byte, error) {
+		name = filepath.FromSlash(name)
+		if _, err := root.Stat(name); err != nil {
 			return nil, err
 		}
-		m, err := weights.MapFile(filepath.Join(dir, filepath.FromSlash(name)))
-		if err != nil {
-			return nil, err
-		}
-		maps = append(maps, m)
-		return m.Bytes(), nil
+		return maps.Map(filepath.Join(dir, name))
 	})
 	if err != nil {
-		for _, m := range maps {
-			m.Close()
-		}
 		return nil, err
 	}
 	model.maps = maps
@@ -101,20 +98,7 @@ func Open(path string) (*Model, error) {
 
 // Forget advises the system that data, of a file that Open mapped, is not read soon, as
 // weights.Mapping's Forget does.
-func (m *Model) Forget(data []byte) {
-	for _, mp := range m.maps {
-		mp.Forget(data)
-	}
-}
+func (m *Model) Forget(data []byte) { m.maps.Forget(data) }
 
 // Close unmaps what Open mapped. It does nothing after Parse.
-func (m *Model) Close() error {
-	var first error
-	for _, mp := range m.maps {
-		if err := mp.Close(); first == nil {
-			first = err
-		}
-	}
-	m.maps = nil
-	return first
-}
+func (m *Model) Close() error { return m.maps.Close() }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 
 	"quern/formats/weights"
 )
@@ -31,7 +32,7 @@ type Model struct {
 	Graph     *Graph
 	Functions []*Function
 
-	maps []*weights.Mapping
+	maps weights.Mappings
 }
 
 // A Graph is a list of nodes in an order in which they can run.
@@ -41,6 +42,15 @@ type Graph struct {
 	Initializers    []*Tensor
 	Sparse          []*Sparse // named by Values.Name
 	Inputs, Outputs []Value
+}
+
+// Asked are the inputs that must be given; old files list weights among the inputs.
+func (g *Graph) Asked() []Value {
+	given := make(map[string]bool)
+	for _, t := range g.Initializers {
+		given[t.Name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(g.Inputs), func(v Value) bool { return given[v.Name] })
 }
 
 // A Node applies an operator. An empty name stands for an input or output that

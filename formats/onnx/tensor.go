@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // A DType is an element type, numbered as TensorProto.DataType.
@@ -65,6 +66,21 @@ func (t DType) String() string {
 		return dtypes[t].name
 	}
 	return "DType(" + strconv.Itoa(int(t)) + ")"
+}
+
+// Spelled is the type's name as GGUF spells it, "" of Undefined.
+func (t DType) Spelled() string {
+	switch t {
+	case Undefined:
+		return ""
+	case Float:
+		return "F32"
+	case Float16:
+		return "F16"
+	case BFloat16:
+		return "BF16"
+	}
+	return strings.ToUpper(t.String())
 }
 
 // Bits returns the bits of an element, zero for strings and for types that

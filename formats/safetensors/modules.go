@@ -24,7 +24,7 @@ const maxDense = 2
 // addModules adds what is in those folders: the types of all modules as "hf.modules", the
 // configuration of a Dense layer as "hf.dense_2", of the next as "hf.dense_3", their
 // tensors under names that begin so, and the configuration of a LogitScore.
-func addModules(set *weights.Set, dir string, mapped *[]*weights.Mapping) error {
+func addModules(set *weights.Set, dir string, files *weights.Mappings) error {
 	path := filepath.Join(dir, "modules.json")
 	text, err := readSmall(path, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func addModules(set *weights.Set, dir string, mapped *[]*weights.Mapping) error 
 		}
 		name := fmt.Sprintf("dense_%d", dense+1)
 		set.Meta.Set("hf."+name, string(config))
-		if err := addDense(set, folder, name, mapped); err != nil {
+		if err := addDense(set, folder, name, files); err != nil {
 			return err
 		}
 	}
@@ -70,17 +70,16 @@ func addModules(set *weights.Set, dir string, mapped *[]*weights.Mapping) error 
 }
 
 // addDense adds the tensors of a layer under names that begin with its own.
-func addDense(set *weights.Set, folder, name string, mapped *[]*weights.Mapping) error {
+func addDense(set *weights.Set, folder, name string, files *weights.Mappings) error {
 	file := filepath.Join(folder, "model.safetensors")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w: a Dense layer without model.safetensors; get the model's folder with it", folder, ErrUnsupported)
 	}
-	m, err := weights.MapFile(file)
+	data, err := files.Map(file)
 	if err != nil {
 		return err
 	}
-	*mapped = append(*mapped, m)
-	layer, err := Parse(m.Bytes())
+	layer, err := Parse(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

@@ -47,29 +47,17 @@ func Open(path string) (*weights.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mapped []*weights.Mapping
-	set, err := open(dir, shards, &mapped)
-	if err != nil {
-		for _, m := range mapped {
-			m.Close() // the first error is returned
-		}
-		return nil, err
-	}
-	for _, m := range mapped {
-		set.Keep(m)
-	}
-	return set, nil
+	return weights.Mapped(func(files *weights.Mappings) (*weights.Set, error) { return open(dir, shards, files) })
 }
 
-func open(dir string, shards []string, mapped *[]*weights.Mapping) (*weights.Set, error) {
+func open(dir string, shards []string, files *weights.Mappings) (*weights.Set, error) {
 	var data [][]byte
 	for _, name := range shards {
-		m, err := weights.MapFile(filepath.Join(dir, name))
+		b, err := files.Map(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
 		}
-		*mapped = append(*mapped, m)
-		data = append(data, m.Bytes())
+		data = append(data, b)
 	}
 	set, err := Parse(data[0], data[1:]...)
 	if err != nil {
@@ -81,7 +69,7 @@ func open(dir string, shards []string, mapped *[]*weights.Mapping) (*weights.Set
 	if abs, err := filepath.Abs(dir); err == nil {
 		set.Meta.Set("hf.folder", filepath.Base(abs))
 	}
-	return set, addModules(set, dir, mapped)
+	return set, addModules(set, dir, files)
 }
 
 // find returns the directory of a model and the names of its files.

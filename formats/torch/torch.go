@@ -41,19 +41,7 @@ const (
 )
 
 // Open maps a checkpoint. The caller closes the Set.
-func Open(path string) (*weights.Set, error) {
-	m, err := weights.MapFile(path)
-	if err != nil {
-		return nil, err
-	}
-	set, err := Parse(m.Bytes())
-	if err != nil {
-		m.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	set.OnClose(m.Close)
-	return set, nil
-}
+func Open(path string) (*weights.Set, error) { return weights.MapParsed(path, Parse) }
 
 // Is reports whether data begins like a checkpoint: a zip archive whose first
 // entry is a pickle.

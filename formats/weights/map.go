@@ -2,6 +2,7 @@ package weights
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"unsafe"
@@ -50,6 +51,64 @@ func (m *Mapping) Close() error {
 		return nil
 	}
 	return m.unmap(data)
+}
+
+// Mappings are the files of one model.
+type Mappings []*Mapping
+
+// Map maps one more and returns its bytes.
+func (m *Mappings) Map(path string) ([]byte, error) {
+	file, err := MapFile(path)
+	if err != nil {
+		return nil, err
+	}
+	*m = append(*m, file)
+	return file.data, nil
+}
+
+// Forget is Mapping.Forget of the file that has the data.
+func (m Mappings) Forget(data []byte) {
+	for _, file := range m {
+		file.Forget(data)
+	}
+}
+
+// Close closes all.
+func (m Mappings) Close() error {
+	var errs []error
+	for _, file := range m {
+		errs = append(errs, file.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Mapped makes a Set of files that make maps, and closes them with it, or where make fails.
+func Mapped(make func(files *Mappings) (*Set, error)) (*Set, error) {
+	var files Mappings
+	set, err := make(&files)
+	if err != nil {
+		files.Close() // the first error is the one to know
+		return nil, err
+	}
+	for _, m := range files {
+		set.Keep(m)
+	}
+	return set, nil
+}
+
+// MapParsed maps a file and makes a Set of its bytes.
+func MapParsed(path string, parse func(data []byte) (*Set, error)) (*Set, error) {
+	return Mapped(func(files *Mappings) (*Set, error) {
+		data, err := files.Map(path)
+		if err != nil {
+			return nil, err
+		}
+		set, err := parse(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return set, nil
+	})
 }
 
 const maxInt = int64(^uint(0) >> 1)

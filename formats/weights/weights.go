@@ -126,6 +126,17 @@ func (t *Tensor) ReadTo(dst []byte) error {
 	return t.compose(dst)
 }
 
+// Floats is Read as float32.
+func (t *Tensor) Floats() ([]float32, error) {
+	data, err := t.Read()
+	if err != nil {
+		return nil, err
+	}
+	x := make([]float32, t.Elems())
+	t.Type.Layout().Decode(x, data)
+	return x, nil
+}
+
 // A Set is every tensor and every metadata value of one model. It is immutable
 // once a reader has returned it, and safe for concurrent use until Close.
 type Set struct {
@@ -135,7 +146,7 @@ type Set struct {
 	order  []*Tensor
 	byName map[string]*Tensor
 	close  []func() error
-	maps   []*Mapping
+	maps   Mappings
 	fill   []func() error
 	raws   []*Raw
 }
@@ -162,11 +173,7 @@ func (s *Set) Keep(m *Mapping) {
 
 // Forget gives back the memory of data, a part of a tensor's Data that is not read soon,
 // where a mapped file holds it too.
-func (s *Set) Forget(data []byte) {
-	for _, m := range s.maps {
-		m.Forget(data)
-	}
-}
+func (s *Set) Forget(data []byte) { s.maps.Forget(data) }
 
 // OnClose registers a function Close runs, last registered first.
 func (s *Set) OnClose(f func() error) { s.close = append(s.close, f) }

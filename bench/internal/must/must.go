@@ -6,7 +6,12 @@
 //		file := must.Get(os.Open(name))
 package must
 
-import "errors"
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+)
 
 // A failure is the error a function of this package stopped at.
 type failure struct{ error }
@@ -28,6 +33,14 @@ func Get[T any](v T, err error) T {
 func Get2[A, B any](a A, b B, err error) (A, B) {
 	Do(err)
 	return a, b
+}
+
+// End ends the program with status 1 and the error, if there is one other than that help was asked for.
+func End(program string, err error) {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, program+":", err)
+		os.Exit(1)
+	}
 }
 
 // Catch joins what Do stopped at to err, which functions deferred after it may have set.

@@ -1,7 +1,10 @@
 // Package fault has the two kinds of error that decoders have for their input.
 package fault
 
-import "errors"
+import (
+	"errors"
+	"io"
+)
 
 // Every error for input that cannot be decoded wraps one of these, by way of its
 // package's own.
@@ -26,3 +29,11 @@ func Unsupported(what string) error { return &Error{"unsupported " + what, ErrUn
 
 func (e *Error) Error() string { return e.text }
 func (e *Error) Unwrap() error { return e.kind }
+
+// NoEOF turns the end of the input into an unexpected one.
+func NoEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -78,7 +78,7 @@ func (h *head) prompt(source, target string, punctuation bool) (ids []int64, err
 	if punctuation {
 		marks = "<|pnc|>"
 	}
-	if len(asked(h.graphs[attending].Graph)) == 4 { // onnx-asr's begins with a space
+	if len(h.graphs[attending].Graph.Asked()) == 4 { // onnx-asr's begins with a space
 		for _, piece := range []string{marker, " "} {
 			if id, ok := h.vocab.ids[piece]; ok {
 				ids = append(ids, int64(id))

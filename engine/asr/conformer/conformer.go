@@ -147,7 +147,7 @@ type part struct {
 }
 
 func newPart(ctx context.Context, compile Compiler, m *fonnx.Model) (*part, error) {
-	p := &part{in: asked(m.Graph)}
+	p := &part{in: m.Graph.Asked()}
 	for _, v := range m.Graph.Outputs {
 		p.out = append(p.out, v.Name)
 	}
@@ -189,20 +189,6 @@ func floats(t *onnx.Tensor, what string, shape ...int) (*onnx.Tensor, error) {
 		}
 	}
 	return t, nil
-}
-
-// asked are the inputs that must be given; old files list weights among the inputs.
-func asked(g *fonnx.Graph) (list []fonnx.Value) {
-	given := make(map[string]bool)
-	for _, t := range g.Initializers {
-		given[t.Name] = true
-	}
-	for _, v := range g.Inputs {
-		if !given[v.Name] {
-			list = append(list, v)
-		}
-	}
-	return list
 }
 
 // frameSeconds is the time from one feature to the next.

@@ -3,6 +3,7 @@ package conformer
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -148,12 +149,7 @@ func stem(name string) (s, number string) {
 // choose finds the roles of the graphs, each in the number type that is wanted, or the
 // best there is.
 func (f *found) choose(byName map[string]map[string]string, wanted string) {
-	names := make([]string, 0, len(byName))
-	for s := range byName {
-		names = append(names, s)
-	}
-	slices.Sort(names)
-	for _, s := range names {
+	for _, s := range slices.Sorted(maps.Keys(byName)) {
 		for _, number := range append([]string{wanted}, preferred...) {
 			at := byName[s][number]
 			if at == "" {
@@ -192,7 +188,7 @@ func roleOf(path string) (role, error) {
 
 // roleIn compares the inputs and outputs of a graph with those of every role.
 func roleIn(g *fonnx.Graph) role {
-	in, out := asked(g), g.Outputs
+	in, out := g.Asked(), g.Outputs
 	is := func(i int, rank int, whole bool) bool {
 		if i >= len(in) || in[i].Type.Kind != fonnx.KindTensor {
 			return false

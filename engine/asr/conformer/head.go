@@ -128,7 +128,7 @@ func number(m *fonnx.Model, key string) int {
 // sound detects the features that the encoder takes.
 func (h *head) sound() (err error) {
 	m := h.first()
-	in := asked(m.Graph)[0]
+	in := m.Graph.Asked()[0]
 	dim := func(i int) int {
 		if len(in.Type.Dims) == 3 {
 			return int(in.Type.Dims[i].Size)
@@ -144,7 +144,7 @@ func (h *head) sound() (err error) {
 		h.bands, h.timeFirst = dim(2), true
 	default:
 		// Of graphs that do not say, sherpa-onnx's of Canary take time first.
-		h.timeFirst = h.graphs[attending] != nil && len(asked(h.graphs[attending].Graph)) != 4
+		h.timeFirst = h.graphs[attending] != nil && len(h.graphs[attending].Graph.Asked()) != 4
 	}
 	if h.bands == 0 {
 		h.bands = 128

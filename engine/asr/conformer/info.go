@@ -87,17 +87,7 @@ func numberOf(bytes map[fonnx.DType]int64) string {
 			best = t
 		}
 	}
-	switch best {
-	case fonnx.Undefined:
-		return ""
-	case fonnx.Float:
-		return "F32"
-	case fonnx.Float16:
-		return "F16"
-	case fonnx.BFloat16:
-		return "BF16"
-	}
-	return strings.ToUpper(best.String())
+	return best.Spelled()
 }
 
 // Architecture is the kind as onnx-asr's config.json calls it.

@@ -18,7 +18,7 @@ type split struct {
 // graph is then run as it is.
 func splitJoint(m *fonnx.Model) *split {
 	const ours, others = 1, 2
-	in := asked(m.Graph)
+	in := m.Graph.Asked()
 	of := make(map[string]int) // which inputs a value depends on
 	for i, v := range in {
 		of[v.Name] = others

@@ -158,20 +158,6 @@ func (m *Model) Bytes() int64 { return 2 * m.memory }
 // that one says joined together; "" where it runs once over the sound.
 func (m *Model) Joined() string { return m.embedding.whyJoined }
 
-// asked are the inputs that must be given; old files list weights among the inputs.
-func asked(g *fonnx.Graph) (list []fonnx.Value) {
-	given := make(map[string]bool)
-	for _, t := range g.Initializers {
-		given[t.Name] = true
-	}
-	for _, v := range g.Inputs {
-		if !given[v.Name] {
-			list = append(list, v)
-		}
-	}
-	return list
-}
-
 // takes reports whether a value is a tensor of floats of that shape, in which −1 is any
 // size. A file may leave sizes open, or the whole shape.
 func takes(v fonnx.Value, dims ...int64) bool {
@@ -204,5 +190,5 @@ func spell(g *fonnx.Graph) string {
 		}
 		return s
 	}
-	return "its inputs are " + names(asked(g)) + ", its outputs " + names(g.Outputs)
+	return "its inputs are " + names(g.Asked()) + ", its outputs " + names(g.Outputs)
 }

@@ -45,7 +45,7 @@ const leastRows = 10
 // what sherpa-onnx gives it; the network's own way is taken, in which samples have a scale
 // that the mean over time takes away again.
 func readEmbedding(m *fonnx.Model) (*embedding, error) {
-	in, out := asked(m.Graph), m.Graph.Outputs
+	in, out := m.Graph.Asked(), m.Graph.Outputs
 	e := &embedding{inputs: in}
 	framework := m.Meta["framework"]
 	for _, i := range interfaces {

@@ -46,7 +46,7 @@ func number(m *fonnx.Model, key string, standard, least, most int) (int, error) 
 // readSegmentation reads the parameters in a file's metadata, as sherpa-onnx writes it. Missing
 // ones are pyannote's own.
 func readSegmentation(m *fonnx.Model) (*segmentation, error) {
-	in, out := asked(m.Graph), m.Graph.Outputs
+	in, out := m.Graph.Asked(), m.Graph.Outputs
 	if len(in) != 1 || len(out) != 1 || !takes(in[0], -1, 1, -1) || !takes(out[0], -1, -1, -1) {
 		return nil, fmt.Errorf("%w: it is no segmentation of pyannote's, which takes sound (windows, 1, samples) and gives classes (windows, frames, classes): %s", ErrUnsupported, spell(m.Graph))
 	}

@@ -86,8 +86,8 @@ func NewSilero(set *weights.Set) (*Silero, error) {
 		case t.Elems() != n:
 			err = fmt.Errorf("%w: tensor %s has shape %v, want %d numbers", ErrFormat, name, t.Shape, n)
 		default:
-			x := make([]float32, n)
-			t.Type.Layout().Decode(x, t.Data)
+			var x []float32
+			x, err = t.Floats()
 			return x
 		}
 		return nil

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -36,12 +37,7 @@ var formats = map[string]func() *node{
 var irregular = map[string]bool{"regex": true, "idn-hostname": true}
 
 func knownFormats() string {
-	var names []string
-	for name := range formats {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return strings.Join(slices.Sorted(maps.Keys(formats)), ", ")
 }
 
 // format reads a pattern of ours when it is first asked for.

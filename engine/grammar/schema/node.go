@@ -114,36 +114,18 @@ func seq(list ...*node) *node {
 	return &node{op: concat, list: flat}
 }
 
-func or(list ...*node) *node {
-	var flat []*node
-	for _, n := range list {
-		switch {
-		case n == anything:
-			return anything
-		case n == nothing || known(flat, n):
-		case n.op == either:
-			flat = append(flat, n.list...)
-		default:
-			flat = append(flat, n)
-		}
-	}
-	switch len(flat) {
-	case 0:
-		return nothing
-	case 1:
-		return flat[0]
-	}
-	return &node{op: either, list: flat}
-}
+func or(list ...*node) *node  { return gathered(either, list, anything, nothing) }
+func and(list ...*node) *node { return gathered(both, list, nothing, anything) }
 
-func and(list ...*node) *node {
+// gathered joins nodes by op. One that is all settles it, those that are none do not count.
+func gathered(op op, list []*node, all, none *node) *node {
 	var flat []*node
 	for _, n := range list {
 		switch {
-		case n == nothing:
-			return nothing
-		case n == anything || known(flat, n):
-		case n.op == both:
+		case n == all:
+			return all
+		case n == none || known(flat, n):
+		case n.op == op:
 			flat = append(flat, n.list...)
 		default:
 			flat = append(flat, n)
@@ -151,11 +133,11 @@ func and(list ...*node) *node {
 	}
 	switch len(flat) {
 	case 0:
-		return anything
+		return none
 	case 1:
 		return flat[0]
 	}
-	return &node{op: both, list: flat}
+	return &node{op: op, list: flat}
 }
 
 func not(n *node) *node {

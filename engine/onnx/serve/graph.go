@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"quern/engine/model"
@@ -34,7 +33,7 @@ type Graph struct {
 
 // Graph prepares a graph, which must stay open while it is used.
 func (h Host) Graph(ctx context.Context, m *fonnx.Model) (*Graph, error) {
-	g := &Graph{host: h, inputs: askedInputs(m.Graph), outputs: m.Graph.Outputs}
+	g := &Graph{host: h, inputs: m.Graph.Asked(), outputs: m.Graph.Outputs}
 	// Exporters give one name to sizes that differ at the start of a text, where
 	// the past is empty, so names bind nothing here.
 	for _, in := range m.Graph.Inputs {
@@ -50,16 +49,6 @@ func (h Host) Graph(ctx context.Context, m *fonnx.Model) (*Graph, error) {
 		return nil, turn
 	}
 	return g, err
-}
-
-// askedInputs are the inputs that must be given. Old files list weights among
-// the inputs too.
-func askedInputs(g *fonnx.Graph) []fonnx.Value {
-	given := make(map[string]bool)
-	for _, t := range g.Initializers {
-		given[t.Name] = true
-	}
-	return slices.DeleteFunc(slices.Clone(g.Inputs), func(v fonnx.Value) bool { return given[v.Name] })
 }
 
 // Run computes the outputs of g, as onnx.Session does, when it is g's turn.

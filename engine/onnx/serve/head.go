@@ -219,11 +219,11 @@ func (h *Head) findKind() (engine.Kind, error) {
 			if h.config.Problem == "regression" {
 				return "", fmt.Errorf("%w: a regression of %d numbers", model.ErrUnsupported, n)
 			}
-			return engine.KindClassification, knownInputs(askedInputs(h.graph.Graph))
+			return engine.KindClassification, knownInputs(h.graph.Graph.Asked())
 		}
-		return engine.KindRerank, knownInputs(askedInputs(h.graph.Graph))
+		return engine.KindRerank, knownInputs(h.graph.Graph.Asked())
 	}
-	return engine.KindEmbedding, knownInputs(askedInputs(h.graph.Graph))
+	return engine.KindEmbedding, knownInputs(h.graph.Graph.Asked())
 }
 
 // maxLabels is far above what is published.
@@ -331,17 +331,7 @@ func (h *Head) Quantization() string {
 			best = t.Type
 		}
 	}
-	switch best {
-	case fonnx.Undefined:
-		return ""
-	case fonnx.Float:
-		return "F32"
-	case fonnx.Float16:
-		return "F16"
-	case fonnx.BFloat16:
-		return "BF16"
-	}
-	return strings.ToUpper(best.String())
+	return best.Spelled()
 }
 
 // Memory is about what the weights of the graphs take: package onnx keeps floats

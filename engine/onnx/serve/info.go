@@ -61,7 +61,7 @@ func Describe(path string) (*Info, error) {
 	for _, domain := range slices.Sorted(maps.Keys(m.Opsets)) {
 		info.Opsets = append(info.Opsets, strings.TrimSpace(fmt.Sprintf("%s %d", domain, m.Opsets[domain])))
 	}
-	info.Inputs, info.Outputs = valuesOf(askedInputs(m.Graph)), valuesOf(m.Graph.Outputs)
+	info.Inputs, info.Outputs = valuesOf(m.Graph.Asked()), valuesOf(m.Graph.Outputs)
 	operators, types := make(map[string]int64), make(map[string]int64)
 	countOperators(m.Graph, operators)
 	for _, g := range m.Functions {

@@ -117,7 +117,7 @@ func Run(ctx context.Context, o RunOptions) ([]Result, error) {
 
 func checkInputs(g *fonnx.Graph, given map[string]string) error {
 	e := &InputsError{Known: valuesOf(g.Inputs)}
-	for _, v := range askedInputs(g) {
+	for _, v := range g.Asked() {
 		if given[v.Name] == "" && v.Type.Kind != fonnx.KindOptional {
 			e.Missing = append(e.Missing, valuesOf([]fonnx.Value{v})...)
 		}

@@ -10,150 +10,162 @@ var starters = set(`the it he she we they i this that these those a an in on at 
 
 // abbreviated reads an abbreviation of k bytes, with what stands after it.
 func (s *scanner) abbreviated(w string, k int, after string) bool {
-	if u, ok := units[w]; ok && len(w) > 1 && w != "in" && s.lastSource() == "+" {
-		n := k
+	if u, ok := units[w]; ok && len(w) > 1 {
+		last, n := s.lastWord(), k
 		if strings.HasPrefix(after, ".") && len(after) > 1 {
 			n++
 		}
-		s.put(strings.Fields(u[1]), n) // 10+ yrs.
-		return true
-	}
-	if u, ok := units[w]; ok && len(w) > 1 && (s.lastWord() == "per" || perWords[s.lastWord()] && spans[w] && strings.HasPrefix(after, ".")) {
-		n := k
-		if strings.HasPrefix(after, ".") && len(after) > 1 {
-			n++
+		switch {
+		case w != "in" && s.lastSource() == "+":
+			return s.put(strings.Fields(u[1]), n) // 10+ yrs.
+		case last == "per" || perWords[last] && spans[w] && strings.HasPrefix(after, "."):
+			return s.put(strings.Fields(u[0]), n)
 		}
-		s.put(strings.Fields(u[0]), n)
-		return true
 	}
 	if !strings.HasPrefix(after, ".") {
 		return s.unstopped(w, k, after)
 	}
-	next := strings.TrimLeft(after[1:min(len(after), 24)], " ")
-	first := firstRune(next)
-	digit := first >= '0' && first <= '9'
-	upper := unicode.IsUpper(first)
-	name := upper && !starters[strings.ToLower(next[:wordLen(next)])]
-	small := w == strings.ToLower(w)
-	if len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" && (upper || digit && directions[w] != "") && strings.HasPrefix(after, ". ") {
-		if d := directions[w]; d != "" && (streetAhead().MatchString(next) || numberedStreet().MatchString(next)) {
-			s.put([]string{d}, k+1)
-			return true
-		} else if upper && d != "" && s.onRoad() {
-			s.put([]string{d}, k)
-			return true
-		} else if upper {
-			s.put([]string{"!" + w}, k+1) // J. Smith
-			return true
+	a := stoppedAt(w, after)
+	if s.letter(a) {
+		return true
+	}
+	for i := range stoppedRules {
+		if r := &stoppedRules[i]; r.words[w] != "" && r.fits(s, a) {
+			return s.put([]string{r.words[w]}, k+r.stop)
 		}
 	}
-	if full := books[w]; full != "" && verse().MatchString(next) {
-		s.put([]string{full}, k+1)
-		return true
+	if full := s.counts(w, a.next); full != "" {
+		return s.put([]string{full}, k+1)
 	}
-	if w == "v" && name && s.afterName() {
-		s.put([]string{"versus"}, k+1) // Roe v. Wade
-		return true
-	}
-	if full := beforeOf[w]; full != "" && strings.HasPrefix(next, "of ") {
-		s.put([]string{full}, k+1)
-		return true
-	}
-	if w == "Gen" && len(next) > 0 && next[0] >= 'X' && next[0] <= 'Z' && !joins(firstRune(next[1:])) {
-		s.put([]string{"generation"}, k+1)
-		return true
-	}
-	if d := directions[w]; d != "" && (s.onRoad() || streetEnds[s.lastWord()]) {
-		s.put([]string{d}, k)
-		return true
-	}
-	if head := next[:wordLen(next)]; w == "Pt" && name && len(head) > 1 && romanNumber(head) == 0 {
-		s.put([]string{"Point"}, k+1) // Pt. Reyes
-		return true
-	} else if w == "Pt" && (beForms[head] || charted[head] || strings.HasPrefix(next, "c/o ")) {
-		s.put([]string{"patient"}, k+1)
-		return true
-	}
-	if full := s.counts(w, next); full != "" {
-		s.put([]string{full}, k+1)
-		return true
-	}
-	if len(w) == 3 && initialisms[w] && !s.capitals && !digit {
+	if len(w) == 3 && initialisms[w] && !s.capitals && !a.digit {
 		return false // the SAT.
 	}
-	for _, a := range abbreviations[strings.ToLower(w)] {
-		if small && len(after) > 1 && after[1] >= 'a' && after[1] <= 'z' || strings.HasPrefix(a.full, "section") && len(w) < 3 && s.before() == '/' {
-			continue // utils.load, 5 GFLOP/s
+	for _, x := range abbreviations[strings.ToLower(w)] {
+		if means, ends := s.means(a, x); means && ends {
+			return s.put(strings.Fields(x.full), k) // the stop is the sentence's too
+		} else if means {
+			return s.put(strings.Fields(x.full), k+1)
 		}
-		stop := upper || next == ""
-		if len(w) > 1 && strings.HasPrefix(after, ".:") && (a.kind == counted || a.kind == anywhere) && !scripture[strings.ToLower(a.full)] {
-			s.put(strings.Fields(a.full), k+1) // wt.: 154 lb
-			return true
-		}
-		switch a.kind {
-		case beforeName:
-			if small || !name && !s.titles(w, next, upper) || s.ofRoad(w) && s.houseNumber() {
-				continue
-			}
-			stop = false
-		case counted:
-			if len(w) == 1 && !small || !digit && !labelAhead().MatchString(next) && !hasNumber(w, a.full, next) {
-				continue
-			}
-			if w == "cat" || w == "tab" {
-				continue
-			}
-			if scripture[strings.ToLower(a.full)] && (small || people[strings.ToLower(w)] && !verse().MatchString(next) && !nths[s.lastWord()]) {
-				continue // I met Tim. 5 others came.
-			}
-			stop = false
-		case street:
-			if small || !s.afterName() && !s.houseNumber() {
-				continue
-			}
-			stop = upper && !name || next == ""
-		case state:
-			if small || !s.afterComma() && !stateWords[s.lastWord()] && !onlyStates[w] && !codified().MatchString(next) && !(w == "Wash" && strings.HasPrefix(next, "D.C")) {
-				continue
-			}
-			stop = upper && starters[strings.ToLower(next[:wordLen(next)])] || next == ""
-		case ofWhat:
-			if small || s.lastWord() != "of" {
-				continue
-			}
-		case anywhere:
-			if small && (w == "min" || w == "max") && unicode.IsLower(first) && !perWords[s.lastWord()] {
-				break // the min. wage
-			}
-			if w == "est" && strings.HasPrefix(next, "in ") {
-				break
-			}
-			if w == "EST" && !s.capitals && !digit {
-				continue
-			}
-			if small && (w == "temp" && (digit || first == '−' || first == '-') || shortened[w] && (first == ',' || unicode.IsLower(first))) && (beForms[following(next)] || !starters[following(next)]) {
-				break // the temp. outside
-			}
-			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
-				continue
-			}
-			if strings.Contains(" cf viz tel ", " "+strings.ToLower(w)+" ") {
-				stop = false
-			}
-		}
-		n := k + 1
-		if stop {
-			n = k // it ends the sentence as well
-		}
-		s.put(strings.Fields(a.full), n)
-		return true
 	}
-	if full, ok := unstopped[w]; ok && (upper || next == "") {
-		s.put(strings.Fields(full), k) // the stop is the sentence's
-		return true
+	if full, ok := unstopped[w]; ok && (a.upper || a.next == "") {
+		return s.put(strings.Fields(full), k) // the stop is the sentence's
 	}
 	return false
 }
+
+// A stopped is an abbreviation with a full stop, and what stands behind it.
+type stopped struct {
+	w     string
+	small bool // it has no capital
+
+	after string // from the stop on
+	next  string // behind the stop and spaces
+	head  string // the word next begins with
+	low   string // that in small letters
+	first rune   // of next
+	digit bool   // first is one
+	upper bool   // first is a capital
+	name  bool   // upper, and the word is none that begins sentences
+}
+
+func stoppedAt(w, after string) *stopped {
+	a := &stopped{w: w, small: w == strings.ToLower(w), after: after, next: strings.TrimLeft(after[1:min(len(after), 24)], " ")}
+	a.head, a.first = a.next[:wordLen(a.next)], firstRune(a.next)
+	a.low, a.digit, a.upper = strings.ToLower(a.head), a.first >= '0' && a.first <= '9', unicode.IsUpper(a.first)
+	a.name = a.upper && !starters[a.low]
+	return a
+}
+
+// letter reads a capital: the direction of a street, or an initial.
+func (s *scanner) letter(a *stopped) bool {
+	d := directions[a.w]
+	if len(a.w) != 1 || !unicode.IsUpper(rune(a.w[0])) || a.w == "I" || !strings.HasPrefix(a.after, ". ") || !a.upper && (!a.digit || d == "") {
+		return false
+	}
+	switch {
+	case d != "" && (streetAhead().MatchString(a.next) || numberedStreet().MatchString(a.next)):
+		return s.put([]string{d}, 2)
+	case a.upper && d != "" && s.onRoad():
+		return s.put([]string{d}, 1)
+	case a.upper:
+		return s.put([]string{"!" + a.w}, 2) // J. Smith
+	}
+	return false
+}
+
+// stoppedRules say some abbreviations where they fit. stop is how much of the stop goes with them.
+var stoppedRules = []struct {
+	words map[string]string
+	stop  int
+	fits  func(s *scanner, a *stopped) bool
+}{
+	{books, 1, func(_ *scanner, a *stopped) bool { return verse().MatchString(a.next) }},
+	{map[string]string{"v": "versus"}, 1, func(s *scanner, a *stopped) bool { return a.name && s.afterName() }}, // Roe v. Wade
+	{beforeOf, 1, func(_ *scanner, a *stopped) bool { return strings.HasPrefix(a.next, "of ") }},
+	{map[string]string{"Gen": "generation"}, 1, func(_ *scanner, a *stopped) bool {
+		return a.next != "" && a.next[0] >= 'X' && a.next[0] <= 'Z' && !joins(firstRune(a.next[1:]))
+	}},
+	{directions, 0, func(s *scanner, _ *stopped) bool { return s.onRoad() || streetEnds[s.lastWord()] }},
+	{map[string]string{"Pt": "Point"}, 1, func(_ *scanner, a *stopped) bool { // Pt. Reyes
+		return a.name && len(a.head) > 1 && romanNumber(a.head) == 0
+	}},
+	{map[string]string{"Pt": "patient"}, 1, func(_ *scanner, a *stopped) bool {
+		return beForms[a.head] || charted[a.head] || strings.HasPrefix(a.next, "c/o ")
+	}},
+}
+
+// means reports whether an abbreviation is short for x where it stands, and whether its stop ends the
+// sentence as well.
+func (s *scanner) means(a *stopped, x abbreviation) (means, ends bool) {
+	book := scripture[strings.ToLower(x.full)]
+	last := a.upper || a.next == ""
+	switch {
+	case a.small && len(a.after) > 1 && a.after[1] >= 'a' && a.after[1] <= 'z': // utils.load
+		return false, false
+	case strings.HasPrefix(x.full, "section") && len(a.w) < 3 && s.before() == '/': // 5 GFLOP/s
+		return false, false
+	case len(a.w) > 1 && strings.HasPrefix(a.after, ".:") && (x.kind == counted || x.kind == anywhere) && !book: // wt.: 154 lb
+		return true, false
+	}
+	switch x.kind {
+	case beforeName:
+		return !a.small && (a.name || s.titles(a.w, a.next, a.upper)) && !(s.ofRoad(a.w) && s.houseNumber()), false
+	case counted:
+		number := a.digit || labelAhead().MatchString(a.next) || hasNumber(a.w, x.full, a.next)
+		capital := len(a.w) == 1 && !a.small
+		person := book && (a.small || people[strings.ToLower(a.w)] && !verse().MatchString(a.next) && !nths[s.lastWord()]) // I met Tim. 5 others came.
+		return number && !capital && a.w != "cat" && a.w != "tab" && !person, false
+	case street:
+		return !a.small && (s.afterName() || s.houseNumber()), a.upper && !a.name || a.next == ""
+	case state:
+		place := s.afterComma() || stateWords[s.lastWord()] || onlyStates[a.w] || codified().MatchString(a.next) || a.w == "Wash" && strings.HasPrefix(a.next, "D.C")
+		return !a.small && place, a.upper && !a.name || a.next == ""
+	case ofWhat:
+		return !a.small && s.lastWord() == "of", last
+	}
+	return s.shortens(a), last && !midway[strings.ToLower(a.w)]
+}
+
+// shortens reports whether what may be a word, such as Sun, is an abbreviation.
+func (s *scanner) shortens(a *stopped) bool {
+	lower := unicode.IsLower(a.first)
+	number := a.digit || a.first == '−' || a.first == '-'
+	switch {
+	case a.small && (a.w == "min" || a.w == "max") && lower && !perWords[s.lastWord()], // the min. wage
+		a.w == "est" && strings.HasPrefix(a.next, "in "):
+		return true
+	case a.w == "EST" && !s.capitals && !a.digit:
+		return false
+	case a.small && (a.w == "temp" && number || shortened[a.w] && (a.first == ',' || lower)) && (beForms[a.low] || !starters[a.low]):
+		return true // the temp. outside
+	case a.w == "Sun":
+		return s.weekday(a.first) || dayParts[a.low]
+	}
+	return !a.small || !ordinary[a.w] || a.w == "al" && s.lastWord() == "et"
+}
+
+// midway are abbreviations that never end a sentence.
+var midway = set("cf viz tel")
 
 // rankAhead is the rest of a rank: Sgt. 1st Class.
 var rankAhead = lazy(`^(?:1st|2nd) (?:Class|Lt)`)
@@ -231,12 +243,7 @@ func (s *scanner) counts(w, next string) string {
 	case w == "no" && (possessors[s.lastWord()] && (strings.HasPrefix(next, "is ") || strings.HasPrefix(next, "was ")) || codeIs().MatchString(next)):
 		return "number"
 	case (w == "T" || w == "t") && unicode.IsLower(first) && unicode.IsNumber(firstRune(s.lastSource())): // 1 T. vinegar
-		amount := s.lastSource()
-		name := map[string]string{"T": "tablespoon", "t": "teaspoon"}[w]
-		if amount == "1" || amount[0] >= 0x80 || len(amount) == 3 && amount[1] == '/' {
-			return name
-		}
-		return name + "s"
+		return measureOf(s.lastSource(), map[string]string{"T": "tablespoon", "t": "teaspoon"}[w])
 	case (w == "min" || w == "maj") && len(s.lastWord()) == 1 && (s.wordBack(2) == "in" || s.wordBack(2) == "of"):
 		return map[string]string{"min": "minor", "maj": "major"}[w] // in C min.
 	case (w == "Sq" || w == "sq") && unicode.IsLower(first):
@@ -246,60 +253,64 @@ func (s *scanner) counts(w, next string) string {
 	case works[w] != "" && strings.HasPrefix(next, "No."):
 		return works[w]
 	case w == "c" && (unicode.IsLower(first) || first == ')'):
-		amount := s.lastSource()
-		if r := firstRune(amount); !unicode.IsNumber(r) || strings.HasSuffix(amount, "s") {
-			return ""
+		if amount := s.lastSource(); unicode.IsNumber(firstRune(amount)) && !strings.HasSuffix(amount, "s") {
+			return measureOf(amount, "cup")
 		}
-		if amount == "1" || amount[0] >= 0x80 || len(amount) == 3 && amount[1] == '/' {
-			return "cup"
-		}
-		return "cups"
 	}
 	return ""
 }
 
+// measureOf is the name of so many measures: of one at most, the singular.
+func measureOf(amount, name string) string {
+	if amount == "1" || amount[0] >= 0x80 || len(amount) == 3 && amount[1] == '/' {
+		return name
+	}
+	return name + "s"
+}
+
+// unstopped reads an abbreviation without a full stop.
 func (s *scanner) unstopped(w string, k int, after string) bool {
+	low := strings.ToLower(w)
+	behind, spaced := strings.CutPrefix(after, " ")
+	capital := spaced && unicode.IsUpper(firstRune(behind))
+	slash, slashed := strings.CutPrefix(after, "/")
+	wordOf := func(letter string) bool { // w/e, with nothing joined behind
+		rest, ok := strings.CutPrefix(slash, letter)
+		return slashed && ok && !joins(firstRune(rest))
+	}
 	switch {
-	case directions[w] != "" && (strings.HasPrefix(after, " ") && streetAhead().MatchString(after[1:min(len(after), 48)]) || s.onRoad()):
-		s.put([]string{directions[w]}, k)
-		return true
-	case over[w] != "" && strings.HasPrefix(after, "/"+w) && !joins(firstRune(after[1+len(w):])): // y/y
-		s.put([]string{over[w], "over", over[w]}, 2*k+1)
-		return true
+	case directions[w] != "" && (spaced && streetAhead().MatchString(behind[:min(len(behind), 47)]) || s.onRoad()):
+		return s.put([]string{directions[w]}, k)
+	case over[w] != "" && wordOf(w): // y/y
+		return s.put([]string{over[w], "over", over[w]}, 2*k+1)
 	case trigonometry[w] != "" && angle().MatchString(after[:min(len(after), 16)]):
 		s.put(strings.Fields(trigonometry[w]), k)
 		if strings.HasPrefix(after, "²") || strings.HasPrefix(after, "³") {
 			s.operator(true) // sin² x
 		}
 		return true
-	case (w == "y" || w == "yr") && strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])):
-		s.put([]string{"year", "old"}, k+2)
-		return true
+	case (w == "y" || w == "yr") && wordOf("o"):
+		return s.put([]string{"year", "old"}, k+2)
 	case w == "x" && s.lastWord() != "" && s.lastWord() != "for" && courses().MatchString(after[:min(len(after), 16)]):
-		s.put([]string{"for"}, k) // 2 tablets x 7 days
-		return true
-	case strings.HasPrefix(after, ":") && !strings.HasPrefix(after, "://") && labelNames[strings.ToLower(w)] != "" && !(w == strings.ToUpper(w) && len(w) < 4):
-		s.put(strings.Fields(labelNames[strings.ToLower(w)]), k)
-		return true
-	case behindOrdinals[strings.ToLower(w)] != "" && len(w) > 1 && w != "Inf" && w != "Div" && ends[w] == "" && s.afterOrdinal():
-		s.put([]string{behindOrdinals[strings.ToLower(w)]}, k)
-		return true
-	case w == "w" && strings.HasPrefix(after, "/"):
-		if strings.HasPrefix(after, "/e") && !joins(firstRune(after[2:])) {
-			s.put([]string{"whatever"}, k+2)
-			return true
-		}
-		if strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])) {
+		return s.put([]string{"for"}, k) // 2 tablets x 7 days
+	case strings.HasPrefix(after, ":") && !strings.HasPrefix(after, "://") && labelNames[low] != "" && !(w == strings.ToUpper(w) && len(w) < 4):
+		return s.put(strings.Fields(labelNames[low]), k)
+	case behindOrdinals[low] != "" && len(w) > 1 && w != "Inf" && w != "Div" && ends[w] == "" && s.afterOrdinal():
+		return s.put([]string{behindOrdinals[low]}, k)
+	case w == "w" && slashed:
+		r := firstRune(slash)
+		switch {
+		case wordOf("e"):
+			return s.put([]string{"whatever"}, k+2)
+		case wordOf("o"):
 			s.put([]string{"without"}, k+2)
-			s.space()
-			return true
-		}
-		if r := firstRune(after[1:]); r == ' ' || unicode.IsLetter(r) {
+		case r == ' ' || unicode.IsLetter(r):
 			s.put([]string{"with"}, k+1)
-			s.space()
-			return true
+		default:
+			return false
 		}
-		return false
+		s.space()
+		return true
 	case w == "b" && strings.HasPrefix(after, "/c ") && !joins(s.before()):
 		s.put([]string{"because"}, k+2)
 		s.space()
@@ -313,41 +324,37 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		s.space()
 		return true
 	case w == "lim" && approached().MatchString(after[:min(len(after), 8)]):
-		s.put([]string{"limit", "as"}, k)
-		return true
-	case w == "v" && s.afterName() && strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])):
-		s.put([]string{"versus"}, k)
-		return true
-	case w == "Dr" && s.afterName() && !(strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:]))):
-		s.put([]string{"Drive"}, k)
-		return true
+		return s.put([]string{"limit", "as"}, k)
+	case w == "v" && s.afterName() && capital:
+		return s.put([]string{"versus"}, k)
+	case w == "Dr" && s.afterName() && !capital:
+		return s.put([]string{"Drive"}, k)
 	}
-	if d := compass[w]; d != "" && (s.lastWord() == "the" && quarters[following(after)] || streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " ")) || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
-		s.put([]string{d}, k)
-		return true
+	if d := compass[w]; d != "" {
+		corner := s.lastWord() == "the" && quarters[following(after)]
+		street := streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " "))
+		house := s.houseNumber() && (capital || spaced && unicode.IsDigit(firstRune(behind)))
+		if corner || street || house {
+			return s.put([]string{d}, k)
+		}
 	}
 	if full := ends[w]; full != "" {
-		named := strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])) && !starters[following(after)]
+		named := capital && !starters[following(after)]
 		if s.afterName() && !(w == "St" && named) || s.houseNumber() && !unicode.IsDigit(firstRune(s.lastSource())) || s.afterOrdinal() {
-			s.put([]string{full}, k)
-			return true
+			return s.put([]string{full}, k)
 		}
 		if w == "St" && named {
-			s.put([]string{"Saint"}, k)
-			return true
+			return s.put([]string{"Saint"}, k)
 		}
 	}
-	if full := books[w]; full != "" && strings.HasPrefix(after, " ") && verse().MatchString(after[1:]) {
-		s.put([]string{full}, k)
-		return true
+	if full := books[w]; full != "" && spaced && verse().MatchString(behind) {
+		return s.put([]string{full}, k)
 	}
 	if full := numberedToo[w]; full != "" && len(after) > 1 && after[0] == ' ' && (isDigit(after[1]) || len(w) > 2 && upper(after[1]) && !joins(firstRune(after[2:]))) {
-		s.put([]string{full}, k)
-		return true
+		return s.put([]string{full}, k)
 	}
 	if full, ok := unstopped[w]; ok {
-		s.put(strings.Fields(full), k)
-		return true
+		return s.put(strings.Fields(full), k)
 	}
 	return false
 }

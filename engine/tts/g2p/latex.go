@@ -37,8 +37,7 @@ func (s *scanner) formula(rest string) bool {
 			continue
 		}
 		s.space()
-		s.put(words, n)
-		return true
+		return s.put(words, n)
 	}
 	return false
 }

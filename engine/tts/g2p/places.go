@@ -113,8 +113,7 @@ func (s *scanner) party(w string, k int, after string) bool {
 	if full == "" {
 		return false
 	}
-	s.put(append([]string{"!" + w[:1]}, strings.Fields(full)...), k)
-	return true
+	return s.put(append([]string{"!" + w[:1]}, strings.Fields(full)...), k)
 }
 
 // ofRoad reports whether w may be what a road ends with: Elm Dr., 5 Main St., but 3 St. Johns.

@@ -143,8 +143,8 @@ func (s *scanner) add(t item, n int) {
 }
 
 // put appends words that stand for the next n bytes; a word that is a comma is
-// punctuation, one that begins with ! is spelled.
-func (s *scanner) put(words []string, n int) {
+// punctuation, one that begins with ! is spelled. It returns true: they are read.
+func (s *scanner) put(words []string, n int) bool {
 	for k, w := range words {
 		t := item{Token: Token{Text: w, Start: s.i, End: s.i + n, Space: k < len(words)-1, Kind: Word}}
 		if w == "," {
@@ -159,6 +159,7 @@ func (s *scanner) put(words []string, n int) {
 		s.out = append(s.out, t)
 	}
 	s.i += n
+	return true
 }
 
 func (s *scanner) space() {

@@ -88,10 +88,7 @@ func (s *scanner) word(rest string) {
 }
 
 func firstRune(s string) rune {
-	r, n := utf8.DecodeRuneInString(s)
-	if n == 0 {
-		return utf8.RuneError
-	}
+	r, _ := utf8.DecodeRuneInString(s)
 	return r
 }
 

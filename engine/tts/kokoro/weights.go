@@ -41,15 +41,13 @@ func (l *loader) find(name string) ([]float32, []int) {
 	if !ok {
 		return nil, nil
 	}
-	data, err := t.Read()
+	x, err := t.Floats()
 	if err != nil {
 		if l.err == nil {
 			l.err = fmt.Errorf("tensor %q: %w", name, err)
 		}
 		return nil, nil
 	}
-	x := make([]float32, t.Elems())
-	t.Type.Layout().Decode(x, data)
 	if i := notFinite(x); i >= 0 {
 		l.fail("tensor %q holds %v at %d: the file is damaged", name, x[i], i)
 	}

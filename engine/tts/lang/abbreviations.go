@@ -12,8 +12,7 @@ import (
 func (s *scanner) abbreviated(rest, low string, k int) bool {
 	for _, sign := range []string{"°", ".°", ".º", ".ª", "/", ". J.-C.", ".-C."} { // n° 5, C/ Mayor, av. J.-C.
 		if words := s.abbreviations[low+sign]; words != "" && strings.HasPrefix(rest[k:], sign) {
-			s.put(strings.Fields(words), k+len(sign))
-			return true
+			return s.put(strings.Fields(words), k+len(sign))
 		}
 	}
 	if m := initialsAhead().FindString(rest[:min(len(rest), lookahead)]); m != "" && s.abbreviations[low+rest[k:len(m)]] == "" && s.abbreviations[strings.ToLower(m)] == "" && s.script == nil {
@@ -25,58 +24,49 @@ func (s *scanner) abbreviated(rest, low string, k int) bool {
 	}
 	if after := rest[k:]; s.saint != nil && rest[:k] == "S" && strings.HasPrefix(after, ". ") && unicode.IsUpper(firstRune(after[2:])) && unicode.IsLower(firstRune(after[2+utf8.RuneLen(firstRune(after[2:])):])) {
 		name := after[2:]
-		s.put([]string{s.saint(name[:s.wordLen(name)])}, k+1)
-		return true
+		return s.put([]string{s.saint(name[:s.wordLen(name)])}, k+1)
 	}
 	if after := rest[k:]; strings.HasPrefix(after, ".") {
 		if n := 1 + s.wordLen(after[1:]); n > 1 { // Sig.ra
 			head := low + strings.ToLower(after[:n])
 			if words := s.abbreviations[head]; words != "" {
-				s.put(strings.Fields(words), k+n)
-				return true
+				return s.put(strings.Fields(words), k+n)
 			}
 			if words := s.abbreviations[head+"."]; words != "" && strings.HasPrefix(after[n:], ".") { // a.C.
-				k += n + 1
-				s.put(strings.Fields(words), k)
-				if endsSentence(rest[k:], true) {
-					s.stop()
-				}
-				return true
+				return s.stopped(words, rest, k+n+1, true)
 			}
 		}
 		if next, ok := strings.CutPrefix(after, ". "); ok { // p. ej.
 			n := s.wordLen(next)
 			if words := s.abbreviations[low+". "+strings.ToLower(next[:n])+"."]; words != "" && strings.HasPrefix(next[n:], ".") {
-				k += len(". ") + n + len(".")
-				s.put(strings.Fields(words), k)
-				if endsSentence(rest[k:], true) {
-					s.stop()
-				}
-				return true
+				return s.stopped(words, rest, k+len(". ")+n+len("."), true)
 			}
 		}
 		if i := strings.LastIndexAny(low, "'’"); i > 0 {
 			_, quote := utf8.DecodeRuneInString(low[i:])
 			if words := strings.Fields(s.abbreviations[low[i+quote:]+"."]); len(words) > 0 { // l'avv. Neri
 				words[0] = low[:i] + "'" + words[0]
-				s.put(words, k+1)
-				return true
+				return s.put(words, k+1)
 			}
 		}
 		if words := s.abbreviations[low+"."]; words != "" {
-			k++
-			s.put(strings.Fields(words), k)
-			if endsSentence(rest[k:], low == "etc") {
-				s.stop()
-			}
-			return true
+			return s.stopped(words, rest, k+1, low == "etc")
 		}
 	}
 	if words := s.abbreviations[low]; words != "" {
-		s.put(strings.Fields(words), k)
-		return true
+		return s.put(strings.Fields(words), k)
 	}
 	return false
+}
+
+// stopped reads words for the k bytes that rest begins with, and the end of a sentence where their
+// full stop is one: at the end of a line, or, where it may, before a capital.
+func (s *scanner) stopped(words, rest string, k int, may bool) bool {
+	s.put(strings.Fields(words), k)
+	if endsSentence(rest[k:], may) {
+		s.stop()
+	}
+	return true
 }
 
 // initialsAhead are two capitals or more with full stops.

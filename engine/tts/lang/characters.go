@@ -2,7 +2,7 @@ package lang
 
 import (
 	"context"
-	"sort"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -94,7 +94,7 @@ func (s *scanner) cutRuns(ctx context.Context, marks []g2p.Mark) error {
 	for i := range marks {
 		borders = append(borders, marks[i].Start, marks[i].End)
 	}
-	sort.Ints(borders)
+	slices.Sort(borders)
 	out := make([]item, 0, len(s.out))
 	for i := 0; i < len(s.out); {
 		if ctx.Err() != nil {

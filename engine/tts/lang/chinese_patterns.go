@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -42,14 +41,6 @@ func chinesePatterns(v *vocabulary) func() []pattern {
 			places = `(?:房间|号房|室|宿舍|教室|房)`
 		)
 		units, money := alternatives(chineseUnits()), alternatives(chineseMoney())
-		at := func(expression string, say func(s *scanner, m []string) string) pattern {
-			return pattern{regexp.MustCompile(`^(?:` + expression + `)`), func(s *scanner, m []string) []string {
-				if said := say(s, m); said != "" {
-					return strings.Fields(strings.ReplaceAll(said, ",", " , "))
-				}
-				return nil
-			}}
-		}
 		date := func(_ *scanner, m []string) string {
 			return strings.Join(v.day(m[3], m[2], m[1]), "")
 		}

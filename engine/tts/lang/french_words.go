@@ -21,17 +21,7 @@ func frenchWords() *vocabulary {
 		halves:   map[string]string{"1/2": "un demi", "1/3": "un tiers", "2/3": "deux tiers", "1/4": "un quart", "3/4": "trois quarts", "1/5": "un cinquième", "1/10": "un dixième"},
 		dayWords: set("le du au"),
 		months:   strings.Fields("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
-		date: func(v *vocabulary, d, m, y int64) []string {
-			out := v.cardinal(d, false)
-			if d == 1 {
-				out = []string{"premier"}
-			}
-			out = append(out, v.months[m-1])
-			if y > 0 {
-				out = append(out, v.cardinal(y, false)...)
-			}
-			return out
-		},
+		date:     dated("premier"),
 		clock: func(v *vocabulary, h, m int64) []string {
 			out := append(v.cardinal(h, true), one(h <= 1, "heure", "heures"))
 			if m > 0 {

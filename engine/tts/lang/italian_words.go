@@ -15,17 +15,7 @@ func italianWords() *vocabulary {
 		halves: map[string]string{"1/2": "un mezzo", "1/3": "un terzo", "2/3": "due terzi", "1/4": "un quarto", "3/4": "tre quarti", "1/5": "un quinto", "1/10": "un decimo"},
 		half:   "mezzo", dayWords: set("il dal al del"),
 		months: strings.Fields("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre"),
-		date: func(v *vocabulary, d, m, y int64) []string {
-			out := v.cardinal(d, false)
-			if d == 1 {
-				out = []string{"primo"}
-			}
-			out = append(out, v.months[m-1])
-			if y > 0 {
-				out = append(out, v.cardinal(y, false)...)
-			}
-			return out
-		},
+		date:   dated("primo"),
 		clock: func(v *vocabulary, h, m int64) []string {
 			out := v.cardinal(h, true)
 			if m == 0 {

@@ -4,7 +4,6 @@ package lang
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 	"sync"
 )
@@ -48,14 +47,6 @@ func japanesePatterns(v *vocabulary) func() []pattern {
 		units, money := alternatives(japaneseUnits()), alternatives(japaneseMoney())
 		what := alternatives(counterTable())
 		behind := alternatives(behindCounters)
-		at := func(expression string, say func(s *scanner, m []string) string) pattern {
-			return pattern{regexp.MustCompile(`^(?:` + expression + `)`), func(s *scanner, m []string) []string {
-				if said := say(s, m); said != "" {
-					return strings.Fields(strings.ReplaceAll(said, ",", " , "))
-				}
-				return nil
-			}}
-		}
 		signed := map[string]string{"-": "マイナス ", "−": "マイナス ", "+": "プラス ", "±": "プラスマイナス "}
 		amountOf := func(s string) string {
 			a, _ := japaneseAmount(s)

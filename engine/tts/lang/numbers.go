@@ -444,13 +444,23 @@ func (s *scanner) dateAs(format, text string) []string {
 	return s.day(at['d'], at['m'], at['y'])
 }
 
-func join(parts ...[]string) []string {
-	var out []string
-	for _, p := range parts {
-		out = append(out, p...)
+// dated says dates as Romance languages do: the day, the first by a name of its own, the month and
+// the year, with of between them.
+func dated(first string, of ...string) func(v *vocabulary, d, m, y int64) []string {
+	return func(v *vocabulary, d, m, y int64) []string {
+		day := v.cardinal(d, false)
+		if d == 1 {
+			day = []string{first}
+		}
+		out := join(day, of, []string{v.months[m-1]})
+		if y > 0 {
+			out = join(out, of, v.cardinal(y, false))
+		}
+		return out
 	}
-	return out
 }
+
+func join(parts ...[]string) []string { return slices.Concat(parts...) }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 

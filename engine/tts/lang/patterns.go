@@ -2,6 +2,7 @@ package lang
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -159,13 +160,19 @@ var thousands = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[1-9]\d{0,2}(?:\.\d{3}(?:\.\d{3})*|(?: \d{3})+)$`)
 })
 
+// at is a pattern whose words come as a text; none decline.
+func at(expression string, say func(s *scanner, m []string) string) pattern {
+	return pattern{regexp.MustCompile(`^(?:` + expression + `)`), func(s *scanner, m []string) []string {
+		if said := say(s, m); said != "" {
+			return strings.Fields(strings.ReplaceAll(said, ",", " , "))
+		}
+		return nil
+	}}
+}
+
 // alternatives returns the keys of a table as an expression, the longest first.
 func alternatives[T any](m map[string]T) string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	for i, k := range keys {
 		keys[i] = regexp.QuoteMeta(k)
 	}

@@ -15,24 +15,8 @@ func portugueseWords() *vocabulary {
 		halves: map[string]string{"1/2": "meio", "1/3": "um terço", "2/3": "dois terços", "1/4": "um quarto", "3/4": "três quartos", "1/5": "um quinto", "1/10": "um décimo"},
 		half:   "meio", dayWords: set("em dia no de até"),
 		months: strings.Fields("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro"),
-		date: func(v *vocabulary, d, m, y int64) []string {
-			out := v.cardinal(d, false)
-			if d == 1 {
-				out = []string{"primeiro"}
-			}
-			out = append(out, "de", v.months[m-1])
-			if y > 0 {
-				out = append(append(out, "de"), v.cardinal(y, false)...)
-			}
-			return out
-		},
-		clock: func(v *vocabulary, h, m int64) []string {
-			out := v.cardinal(h, true)
-			if m == 0 {
-				return append(out, one(h == 1, "hora", "horas"))
-			}
-			return append(append(out, "e"), v.cardinal(m, false)...)
-		},
+		date:   dated("primeiro", "de"),
+		clock:  horas("e"),
 		lone: func(noun string) string {
 			return loneOne(noun, "uma", "um", "ção", "são", "dade", "gem", "vez", "noite", "mulher")
 		},

@@ -13,8 +13,8 @@ func spanishWords() *vocabulary {
 		halves: map[string]string{"1/2": "un medio", "1/3": "un tercio", "2/3": "dos tercios", "1/4": "un cuarto", "3/4": "tres cuartos", "1/5": "un quinto", "1/10": "un décimo"},
 		half:   "medio", dayWords: set("el del al día"),
 		months:   strings.Fields("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"),
-		date:     spanishDate,
-		clock:    spanishClock,
+		date:     dated("primero", "de"),
+		clock:    horas("y"),
 		before:   spanishBefore,
 		plural:   spanishPlural,
 		hours:    set("la las"),
@@ -154,24 +154,15 @@ func spanishOrdinal(n int64, feminine bool) []string {
 	return out
 }
 
-func spanishDate(v *vocabulary, d, m, y int64) []string {
-	out := v.cardinal(d, false)
-	if d == 1 {
-		out = []string{"primero"}
+// horas says a time with "and" before the minutes, in Spanish and Portuguese.
+func horas(and string) func(v *vocabulary, h, m int64) []string {
+	return func(v *vocabulary, h, m int64) []string {
+		out := v.cardinal(h, true)
+		if m == 0 {
+			return append(out, one(h == 1, "hora", "horas"))
+		}
+		return append(append(out, and), v.cardinal(m, false)...)
 	}
-	out = append(out, "de", v.months[m-1])
-	if y > 0 {
-		out = append(append(out, "de"), v.cardinal(y, false)...)
-	}
-	return out
-}
-
-func spanishClock(v *vocabulary, h, m int64) []string {
-	out := v.cardinal(h, true)
-	if m == 0 {
-		return append(out, one(h == 1, "hora", "horas"))
-	}
-	return append(append(out, "y"), v.cardinal(m, false)...)
 }
 
 // one is what n things are called.

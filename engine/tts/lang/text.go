@@ -262,10 +262,7 @@ func (l *Language) wordLen(s string) int {
 var typed = strings.NewReplacer("\u200c", "", "\u200d", "", ":", "ः", "ा़", "़ा", "ि़", "़ि", "ी़", "़ी", "ु़", "़ु", "ू़", "़ू", "े़", "़े", "ै़", "़ै", "ो़", "़ो", "ौ़", "़ौ", "ं़", "़ं", "ँ़", "़ँ")
 
 func firstRune(s string) rune {
-	r, n := utf8.DecodeRuneInString(s)
-	if n == 0 {
-		return utf8.RuneError
-	}
+	r, _ := utf8.DecodeRuneInString(s)
 	return r
 }
 
@@ -341,8 +338,8 @@ func (s *scanner) add(t item, n int) {
 }
 
 // put appends words that stand for the next n bytes; one that begins with ! is spelled,
-// and a comma is punctuation.
-func (s *scanner) put(words []string, n int) {
+// and a comma is punctuation. It returns true: they are read.
+func (s *scanner) put(words []string, n int) bool {
 	for k, w := range words {
 		t := item{Token: g2p.Token{Text: w, Start: s.i, End: s.i + n, Space: k < len(words)-1, Kind: g2p.Word}}
 		if w == "," {
@@ -357,6 +354,7 @@ func (s *scanner) put(words []string, n int) {
 		s.out = append(s.out, t)
 	}
 	s.i += n
+	return true
 }
 
 // stop adds the full stop that ends a sentence behind an abbreviation.

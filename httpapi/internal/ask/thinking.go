@@ -2,6 +2,7 @@ package ask
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 
 	"quern/engine"
@@ -72,9 +73,7 @@ func (t Thinking) Apply(budgets map[string]int, p *engine.Prompt) *engine.Reason
 			set("enable_thinking", false)
 		}
 	}
-	for name, raw := range t.free {
-		kwargs[name] = raw
-	}
+	maps.Copy(kwargs, t.free)
 	if len(kwargs) > 0 {
 		p.Kwargs = kwargs
 	}

@@ -50,9 +50,6 @@ func (a api) streamInput(c *server.Call) error { return a.converse(c, false) }
 func (a api) multiStreamInput(c *server.Call) error { return a.converse(c, true) }
 
 func (a api) converse(c *server.Call, multi bool) error {
-	if err := socket.Reachable(); err != nil {
-		return err
-	}
 	in, err := readLiveQuery(c)
 	if err != nil {
 		return err
@@ -78,10 +75,11 @@ func (a api) converse(c *server.Call, multi bool) error {
 	if c.Unknown() {
 		limit = min(limit, firstMessage)
 	}
-	if l.sock, err = socket.Accept(c, limit); err != nil || l.sock == nil {
+	conn, err := socket.Accept(c, limit)
+	if err != nil || conn == nil {
 		return err
 	}
-	l.run(leave)
+	l.run(conn, leave)
 	return nil
 }
 
@@ -91,7 +89,7 @@ type live struct {
 	c     *server.Call
 	in    *liveQuery
 	multi bool
-	sock  *socket.Conn
+	line  *socket.Line
 	left  func()
 
 	link   context.Context // of the socket; outlives ctx, for a last message
@@ -106,8 +104,6 @@ type live struct {
 	closing  bool               // no more text comes
 	last     time.Time          // a message came, or something was spoken
 
-	writing sync.Mutex
-	sending atomic.Bool
 	symbols atomic.Int64
 }
 
@@ -133,20 +129,21 @@ func (l *live) leave() {
 
 // run serves the socket until it ends, and its work with it. known is called once the
 // client has named its key.
-func (l *live) run(known func()) {
+func (l *live) run(conn *socket.Conn, known func()) {
 	l.link, l.unlink = context.WithCancel(context.WithoutCancel(l.c.R.Context()))
 	l.ctx, l.cancel = context.WithCancelCause(l.link)
+	l.line = socket.NewLine(l.link, conn, &l.api.Options)
 	var status int
 	var reason string
 	func() {
 		defer l.wg.Wait()
 		defer l.unlink()
-		defer func() { l.sock.Close(status, reason) }()
+		defer func() { l.line.Close(status, reason) }()
 		defer l.cancel(context.Canceled)
 		err := l.serve(known)
 		var e *fault.Error
 		if err == nil {
-			status = closeNormal
+			status = socket.Normal
 		} else if errors.As(fault.Classify(l.ctx, err), &e) {
 			f := failureOf(e)
 			status, reason = f.Code, f.Message
@@ -167,7 +164,7 @@ var errDone = errors.New("done")
 func (l *live) serve(known func()) error {
 	messages := make(chan []byte)
 	l.wg.Go(func() { l.read(messages) })
-	l.wg.Go(l.ping)
+	l.wg.Go(func() { l.line.Watch(l.ctx, func() { l.cancel(fault.ErrGone) }) })
 	l.last = time.Now()
 	var total, key <-chan time.Time
 	if d := l.api.Options.Realtime.Total; d > 0 {
@@ -240,7 +237,7 @@ func (l *live) take(b []byte) error {
 		if err := l.enter(); err != nil {
 			return err
 		}
-		l.sock.Limit(l.api.Options.Realtime.Message)
+		l.line.Limit(l.api.Options.Realtime.Message)
 	}
 	if l.closing {
 		return nil

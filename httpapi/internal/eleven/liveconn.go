@@ -1,9 +1,6 @@
 package eleven
 
 import (
-	"context"
-	"time"
-
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
 )
@@ -11,7 +8,7 @@ import (
 // read passes on the client's messages. It ends the work when the client leaves.
 func (l *live) read(messages chan<- []byte) {
 	for {
-		b, err := l.sock.Read(l.link)
+		b, err := l.line.Read(l.link)
 		if err != nil {
 			l.cancel(fault.ErrGone)
 			return
@@ -22,40 +19,6 @@ func (l *live) read(messages chan<- []byte) {
 			return
 		}
 	}
-}
-
-// ping asks a quiet client whether it is there.
-func (l *live) ping() {
-	every := l.api.Options.KeepAlive
-	if every <= 0 {
-		return
-	}
-	t := time.NewTicker(every)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			if l.sending.Load() {
-				continue // that has a time of its own
-			}
-			ctx, cancel := l.inTime()
-			err := l.sock.Ping(ctx)
-			cancel()
-			if err != nil {
-				l.cancel(fault.ErrGone)
-			}
-		case <-l.ctx.Done():
-			return
-		}
-	}
-}
-
-// inTime is a context of one write.
-func (l *live) inTime() (context.Context, context.CancelFunc) {
-	if d := l.api.Options.StreamWrite; d > 0 {
-		return context.WithTimeout(l.link, d)
-	}
-	return context.WithCancel(l.link)
 }
 
 // send sends a message to the client, from work.
@@ -71,13 +34,7 @@ func (l *live) write(answer any) error {
 	if err != nil {
 		return err
 	}
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	ctx, cancel := l.inTime()
-	defer cancel()
-	l.sending.Store(true)
-	defer l.sending.Store(false)
-	if l.sock.Write(ctx, b) != nil {
+	if l.line.Tell(b) != nil {
 		l.cancel(fault.ErrGone)
 		return fault.ErrGone
 	}

@@ -9,6 +9,7 @@ import (
 	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/socket"
 )
 
 // A liveMessage is a message of the client.
@@ -146,25 +147,16 @@ type liveFailure struct {
 	Code    int    `json:"code"`
 }
 
-// Statuses of RFC 6455, 7.4.1.
-const (
-	closeNormal   = 1000
-	closeAway     = 1001
-	closePolicy   = 1008
-	closeInternal = 1011
-	closeLater    = 1013
-)
-
 // failureOf spells a failure.
 func failureOf(e *fault.Error) liveFailure {
-	f := liveFailure{e.Message, string(e.Code), closePolicy}
+	f := liveFailure{e.Message, string(e.Code), socket.Policy}
 	switch {
 	case e.Code == engine.CodeShuttingDown:
-		f.Code = closeAway
+		f.Code = socket.GoingAway
 	case e.Status == 503 || e.Status == 429:
-		f.Code = closeLater
+		f.Code = socket.Later
 	case e.Status >= 500 && e.Code != fault.CodeNotImplemented && e.Code != errIdle && e.Code != errTotal:
-		f.Code = closeInternal
+		f.Code = socket.Internal
 	case e.Code == fault.CodeInvalidJSON, e.Code == fault.CodeInvalidType, e.Code == engine.CodeMissingParam:
 		f.Error = "invalid_input_message"
 	}

@@ -12,11 +12,11 @@ import (
 )
 
 // createBatch answers POST /v1/batches.
-func (a api) createBatch(c *server.Call, o *body.Object) error {
-	jobs, err := a.jobs()
-	if err != nil {
-		return err
-	}
+func (a api) createBatch(c *server.Call, jobs server.Jobs) error {
+	return a.Object(func(c *server.Call, o *body.Object) error { return a.startBatch(c, o, jobs) })(c)
+}
+
+func (a api) startBatch(c *server.Call, o *body.Object, jobs server.Jobs) error {
 	r := batch.Request{Metadata: body.Labels(o)}
 	if v, ok := o.Need("input_file_id"); ok {
 		r.InputFileID = v.Str()
@@ -26,6 +26,7 @@ func (a api) createBatch(c *server.Call, o *body.Object) error {
 	}
 	if v, ok := o.Need("completion_window"); ok {
 		r.Window = v.Str()
+		var err error
 		if r.Within, err = batch.Within(r.Window); err != nil {
 			v.Invalid("%v", err)
 		}
@@ -48,17 +49,13 @@ func (a api) createBatch(c *server.Call, o *body.Object) error {
 	}
 	b, err := jobs.Start(c.R.Context(), c.OwnerID(), r)
 	if err != nil {
-		return fileFault(err, r.InputFileID)
+		return missing(err, "file", r.InputFileID)
 	}
 	return a.WriteJSON(c, 200, b)
 }
 
 // listBatches answers GET /v1/batches.
-func (a api) listBatches(c *server.Call) error {
-	jobs, err := a.jobs()
-	if err != nil {
-		return err
-	}
+func (a api) listBatches(c *server.Call, jobs server.Jobs) error {
 	q := body.Query{Values: c.R.URL.Query()}
 	most := q.Number("limit", 20, 1, 100)
 	if q.Err != nil {
@@ -72,11 +69,7 @@ func (a api) listBatches(c *server.Call) error {
 }
 
 // getBatch answers GET /v1/batches/{id}.
-func (a api) getBatch(c *server.Call) error {
-	jobs, err := a.jobs()
-	if err != nil {
-		return err
-	}
+func (a api) getBatch(c *server.Call, jobs server.Jobs) error {
 	id := c.Params.ByName("id")
 	b, err := jobs.Batch(c.R.Context(), c.OwnerID(), id)
 	if err != nil {
@@ -86,11 +79,7 @@ func (a api) getBatch(c *server.Call) error {
 }
 
 // cancelBatch answers POST /v1/batches/{id}/cancel.
-func (a api) cancelBatch(c *server.Call) error {
-	jobs, err := a.jobs()
-	if err != nil {
-		return err
-	}
+func (a api) cancelBatch(c *server.Call, jobs server.Jobs) error {
 	id := c.Params.ByName("id")
 	b, err := jobs.Cancel(c.R.Context(), c.OwnerID(), id)
 	if errors.Is(err, batch.ErrOver) {

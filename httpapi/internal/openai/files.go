@@ -20,20 +20,8 @@ const (
 	mostExpiry  = 30 * 24 * 3600
 )
 
-// jobs returns the files and batches of this server.
-func (a api) jobs() (server.Jobs, error) {
-	if a.Options.Jobs == nil {
-		return nil, fault.New(fault.CodeNotImplemented, "", "this server keeps no files and runs no batches (jobs.store is off)")
-	}
-	return a.Options.Jobs, nil
-}
-
 // createFile answers POST /v1/files.
-func (a api) createFile(c *server.Call) error {
-	jobs, err := a.jobs()
-	if err != nil {
-		return err
-	}
+func (a api) createFile(c *server.Call, jobs server.Jobs) error {
 	f, err := a.ReadForm(c)
 	if err != nil {
 		return err
@@ -67,11 +55,7 @@ func (a api) createFile(c *server.Call) error {
 }
 
 // listFiles answers GET /v1/files.
-func (a api) listFiles(c *server.Call) error {
-	jobs, err := a.jobs()
-	if err != nil {
-		return err
-	}
+func (a api) listFiles(c *server.Call, jobs server.Jobs) error {
 	q := body.Query{Values: c.R.URL.Query()}
 	most := q.Number("limit", 10_000, 1, 10_000)
 	order := q.OneOf("order", "desc", "asc")
@@ -118,9 +102,7 @@ func writePage[T any](a api, c *server.Call, all []T, id func(T) string, after, 
 	return a.WriteJSON(c, 200, p)
 }
 
-// fileFault is the failure of an operation on a file.
-func fileFault(err error, id string) error { return missing(err, "file", id) }
-
+// missing says why something cannot be done with a file or a batch.
 func missing(err error, kind, id string) error {
 	if err == batch.ErrNotFound {
 		return fault.New(fault.CodeNotFound, "", "there is no %s %.140q; it may have expired, or be another key's", kind, id)
@@ -129,28 +111,20 @@ func missing(err error, kind, id string) error {
 }
 
 // getFile answers GET /v1/files/{id}.
-func (a api) getFile(c *server.Call) error {
-	jobs, err := a.jobs()
-	if err != nil {
-		return err
-	}
+func (a api) getFile(c *server.Call, jobs server.Jobs) error {
 	id := c.Params.ByName("id")
 	f, err := jobs.File(c.R.Context(), c.OwnerID(), id)
 	if err != nil {
-		return fileFault(err, id)
+		return missing(err, "file", id)
 	}
 	return a.WriteJSON(c, 200, f)
 }
 
 // removeFile answers DELETE /v1/files/{id}.
-func (a api) removeFile(c *server.Call) error {
-	jobs, err := a.jobs()
-	if err != nil {
-		return err
-	}
+func (a api) removeFile(c *server.Call, jobs server.Jobs) error {
 	id := c.Params.ByName("id")
 	if err := jobs.DeleteFile(c.R.Context(), c.OwnerID(), id); err != nil {
-		return fileFault(err, id)
+		return missing(err, "file", id)
 	}
 	return a.WriteJSON(c, 200, struct {
 		ID      string `json:"id"`
@@ -160,15 +134,11 @@ func (a api) removeFile(c *server.Call) error {
 }
 
 // fileContent answers GET /v1/files/{id}/content.
-func (a api) fileContent(c *server.Call) error {
-	jobs, err := a.jobs()
-	if err != nil {
-		return err
-	}
+func (a api) fileContent(c *server.Call, jobs server.Jobs) error {
 	id := c.Params.ByName("id")
 	f, content, err := jobs.OpenFile(c.R.Context(), c.OwnerID(), id)
 	if err != nil {
-		return fileFault(err, id)
+		return missing(err, "file", id)
 	}
 	defer content.Close()
 	mime := "application/octet-stream"

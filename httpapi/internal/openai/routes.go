@@ -8,7 +8,16 @@ type api struct{ *server.API }
 // Routes returns the endpoints of the dialect, but for the list of models.
 func Routes(s *server.API) []server.Route {
 	a := api{s}
-	return append(a.jobRoutes(), []server.Route{
+	return []server.Route{
+		{Method: "POST", Path: "/v1/files", Handle: a.kept(a.createFile), Bare: true},
+		{Method: "GET", Path: "/v1/files", Handle: a.kept(a.listFiles), Bare: true},
+		{Method: "GET", Path: "/v1/files/:id", Handle: a.kept(a.getFile), Bare: true},
+		{Method: "DELETE", Path: "/v1/files/:id", Handle: a.kept(a.removeFile), Bare: true},
+		{Method: "GET", Path: "/v1/files/:id/content", Handle: a.kept(a.fileContent), Bare: true},
+		{Method: "POST", Path: "/v1/batches", Handle: a.kept(a.createBatch), Bare: true},
+		{Method: "GET", Path: "/v1/batches", Handle: a.kept(a.listBatches), Bare: true},
+		{Method: "GET", Path: "/v1/batches/:id", Handle: a.kept(a.getBatch), Bare: true},
+		{Method: "POST", Path: "/v1/batches/:id/cancel", Handle: a.kept(a.cancelBatch), Bare: true},
 		{Method: "POST", Path: "/v1/chat/completions", Handle: a.Object(a.chatCompletions), Work: true, Bare: true},
 		{Method: "POST", Path: "/v1/chat/completions/render", Handle: a.Object(a.render), Work: true, Bare: true},
 		{Method: "POST", Path: "/apply-template", Handle: a.Object(a.applyTemplate), Work: true},
@@ -29,7 +38,7 @@ func Routes(s *server.API) []server.Route {
 		{Method: "POST", Path: "/v1/models/pull", Handle: a.Managing(a.Object(a.pullModel)), Bare: true},
 		{Method: "GET", Path: "/v1/pulls", Handle: a.Managing(a.listPulls), Bare: true},
 		{Method: "DELETE", Path: "/v1/pulls/*id", Handle: a.Managing(a.stopPull), Bare: true},
-	}...)
+	}
 }
 
 // ListModels answers GET /v1/models.

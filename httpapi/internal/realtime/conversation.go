@@ -122,13 +122,19 @@ func (s *session) createItem(o *body.Object) error {
 	return nil
 }
 
+// named reads an event that names an item and nothing else, and finds that.
+func (s *session) named(o *body.Object) (i int, id string, err error) {
+	id = need(o, "item_id")
+	if err := s.api.Finish(s.c, o); err != nil {
+		return 0, "", err
+	}
+	i, err = s.find(id, "item_id")
+	return i, id, err
+}
+
 // retrieveItem shows an item. Its sound is not kept.
 func (s *session) retrieveItem(o *body.Object) error {
-	id := need(o, "item_id")
-	if err := s.api.Finish(s.c, o); err != nil {
-		return err
-	}
-	i, err := s.find(id, "item_id")
+	i, _, err := s.named(o)
 	if err != nil {
 		return err
 	}
@@ -138,11 +144,7 @@ func (s *session) retrieveItem(o *body.Object) error {
 
 // deleteItem takes an item out.
 func (s *session) deleteItem(o *body.Object) error {
-	id := need(o, "item_id")
-	if err := s.api.Finish(s.c, o); err != nil {
-		return err
-	}
-	i, err := s.find(id, "item_id")
+	i, id, err := s.named(o)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/guard"
 	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/socket"
 )
 
 type api struct {
@@ -92,12 +93,12 @@ func (a *api) connect(c *server.Call) error {
 		return e
 	}
 	defer a.open.Add(-1)
-	sock, err := accept(c, a.Options.Realtime.Message)
-	if err != nil || sock == nil {
+	conn, err := socket.Accept(c, a.Options.Realtime.Message, protocol)
+	if err != nil || conn == nil {
 		return err
 	}
 	defer a.Metrics.Session()()
-	newSession(a, c, sock, cfg, wantsBeta(c.R.Header)).run()
+	newSession(a, c, conn, cfg, wantsBeta(c.R.Header)).run()
 	return nil
 }
 

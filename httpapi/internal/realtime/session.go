@@ -5,12 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/reqlog"
 	"quern/httpapi/internal/server"
+	"quern/httpapi/internal/socket"
 )
 
 // A session is one client's conversation. The goroutine of run alone touches it; work
@@ -18,7 +18,7 @@ import (
 type session struct {
 	api  *api
 	c    *server.Call
-	sock socket
+	line *socket.Line
 	beta bool
 
 	link   context.Context // of the socket; outlives ctx, for a last word
@@ -27,8 +27,6 @@ type session struct {
 	cancel context.CancelCauseFunc
 	do     chan func()    // from work
 	wg     sync.WaitGroup // of work
-
-	sending atomic.Bool
 
 	id, conversation string
 	expires          time.Time
@@ -51,11 +49,19 @@ type session struct {
 // errOver ends a session from this side.
 var errOver = errors.New("the session is over")
 
-func newSession(a *api, c *server.Call, sock socket, cfg config, beta bool) *session {
-	s := &session{api: a, c: c, sock: sock, beta: beta, cfg: cfg, do: make(chan func()),
+// An ending is why a session's socket is closed: a status of RFC 6455 and words for it. The zero
+// ending closes it without a word.
+type ending struct {
+	code   int
+	reason string
+}
+
+func newSession(a *api, c *server.Call, conn *socket.Conn, cfg config, beta bool) *session {
+	s := &session{api: a, c: c, beta: beta, cfg: cfg, do: make(chan func()),
 		id: reqlog.NewID("sess_"), conversation: reqlog.NewID("conv_")}
 	s.link, s.unlink = context.WithCancel(context.WithoutCancel(c.R.Context()))
 	s.ctx, s.cancel = context.WithCancelCause(s.link)
+	s.line = socket.NewLine(s.link, conn, &a.Options)
 	if d := a.Options.Realtime.Total; d > 0 {
 		s.expires = time.Now().Add(d)
 	} else {
@@ -70,7 +76,7 @@ func (s *session) run() {
 	func() {
 		defer s.wg.Wait()
 		defer s.unlink()
-		defer func() { s.sock.Close(why) }()
+		defer func() { s.line.Close(why.code, why.reason) }()
 		defer s.cancel(errOver)
 		why = s.serve()
 	}()
@@ -84,8 +90,8 @@ func (s *session) serve() ending {
 	o := &s.api.Options
 	events := make(chan []byte)
 	s.wg.Go(func() { s.read(events) })
-	s.wg.Go(s.ping)
-	idle, total := timer(o.Realtime.Idle), timer(o.Realtime.Total)
+	s.wg.Go(func() { s.line.Watch(s.ctx, func() { s.cancel(fault.ErrGone) }) })
+	idle, total := socket.Timer(o.Realtime.Idle), socket.Timer(o.Realtime.Total)
 	defer idle.Stop()
 	defer total.Stop()
 	closing := s.api.Ending()
@@ -124,20 +130,10 @@ func (s *session) serve() ending {
 	}
 }
 
-// timer runs out after d, or never.
-func timer(d time.Duration) *time.Timer {
-	if d > 0 {
-		return time.NewTimer(d)
-	}
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return t
-}
-
 func (s *session) shutdown() ending {
 	e := server.ShuttingDown()
 	s.fail(e, "")
-	return ending{statusGoingAway, e.Message}
+	return ending{socket.GoingAway, e.Message}
 }
 
 // over tells the client why the session ends.
@@ -145,14 +141,14 @@ func (s *session) over(format string, args ...any) ending {
 	e := fault.New(fault.CodeRequestTimeout, "", format, args...)
 	e.Code = "session_expired"
 	s.fail(e, "")
-	return ending{statusNormal, "the session expired"}
+	return ending{socket.Normal, "the session expired"}
 }
 
 // read hands on what the client says. It ends the session when the client leaves.
 func (s *session) read(events chan<- []byte) {
 	p := newPace(s.api.Options.Realtime.Events, time.Now())
 	for {
-		b, err := s.sock.Read(s.link)
+		b, err := s.line.Read(s.link)
 		if err == nil {
 			err = p.wait(s.ctx)
 		}
@@ -168,40 +164,6 @@ func (s *session) read(events chan<- []byte) {
 	}
 }
 
-// ping asks a quiet client whether it is there.
-func (s *session) ping() {
-	every := s.api.Options.KeepAlive
-	if every <= 0 {
-		return
-	}
-	for t := time.NewTicker(every); ; {
-		select {
-		case <-t.C:
-			if s.sending.Load() {
-				continue // that has a time of its own, which a ping behind it has not
-			}
-			ctx, cancel := s.inTime()
-			err := s.sock.Ping(ctx)
-			cancel()
-			if err == nil {
-				continue
-			}
-			s.cancel(fault.ErrGone)
-		case <-s.ctx.Done():
-		}
-		t.Stop()
-		return
-	}
-}
-
-// inTime is a context of one write.
-func (s *session) inTime() (context.Context, context.CancelFunc) {
-	if d := s.api.Options.StreamWrite; d > 0 {
-		return context.WithTimeout(s.link, d)
-	}
-	return context.WithCancel(s.link)
-}
-
 // emit sends an event. A client that does not read ends the session.
 func (s *session) emit(e event) {
 	if s.ctx.Err() != nil {
@@ -212,11 +174,7 @@ func (s *session) emit(e event) {
 	}
 	b, err := e.spell(s.beta)
 	if err == nil && b != nil {
-		ctx, cancel := s.inTime()
-		s.sending.Store(true)
-		err = s.sock.Write(ctx, b)
-		s.sending.Store(false)
-		cancel()
+		err = s.line.Tell(b)
 	}
 	if err != nil {
 		s.cancel(fault.ErrGone)

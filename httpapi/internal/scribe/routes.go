@@ -25,13 +25,6 @@ func Routes(s *server.API) []server.Route {
 	return []server.Route{{Method: "GET", Path: "/v1/speech-to-text/realtime", Handle: a.connect, Work: true}}
 }
 
-// Statuses of RFC 6455, 7.4.1.
-const (
-	normal          = 1000
-	goingAway       = 1001
-	policyViolation = 1008
-)
-
 // connect answers GET /v1/speech-to-text/realtime: it serves a session until that ends.
 func (a *api) connect(c *server.Call) error {
 	cfg, wrong := readConfig(c.R.URL.Query())
@@ -53,7 +46,7 @@ func (a *api) connect(c *server.Call) error {
 	s := newSession(a, c, conn, cfg, detector)
 	if wrong != nil {
 		s.fail("invalid_request", wrong)
-		conn.Close(policyViolation, "invalid_request")
+		conn.Close(socket.Policy, "invalid_request")
 		return nil
 	}
 	s.run()

@@ -27,16 +27,14 @@ import (
 type session struct {
 	api      *api
 	c        *server.Call
-	conn     *socket.Conn
+	line     *socket.Line
 	cfg      config
 	detector engine.Detector
 	prompt   string
 
-	link   context.Context // of the socket; outlives ctx, for a last message
 	ctx    context.Context // of work
 	cancel context.CancelCauseFunc
 
-	writing sync.Mutex
 	conv    *resample.Resampler
 	turns   *audio.Turns // nil: the client commits
 	audio   []float32    // before a segment begins, or sound that the detector has not read
@@ -66,8 +64,8 @@ const before = engine.HearingRate * 3 / 10
 const mostWaiting = 64
 
 func newSession(a *api, c *server.Call, conn *socket.Conn, cfg config, d engine.Detector) *session {
-	s := &session{api: a, c: c, conn: conn, cfg: cfg, detector: d, queue: make(chan *segment, mostWaiting)}
-	s.link = context.WithoutCancel(c.R.Context())
+	s := &session{api: a, c: c, cfg: cfg, detector: d, queue: make(chan *segment, mostWaiting)}
+	s.line = socket.NewLine(context.WithoutCancel(c.R.Context()), conn, &a.Options)
 	s.ctx, s.cancel = context.WithCancelCause(c.R.Context())
 	s.conv = cfg.converter()
 	if cfg.vad {
@@ -80,17 +78,17 @@ func newSession(a *api, c *server.Call, conn *socket.Conn, cfg config, d engine.
 func (s *session) run() {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer s.conn.Close(0, "")
+	defer s.line.Close(0, "")
 	defer s.cancel(fault.ErrGone)
 	defer func() { s.c.W.Note(slog.String("model", s.cfg.model), slog.Int("segments", s.segments)) }()
-	idle := timer(s.api.Options.Realtime.Idle)
+	idle := socket.Timer(s.api.Options.Realtime.Idle)
 	defer idle.Stop()
 	wg.Go(func() { s.watch(idle) })
 	wg.Go(s.work)
-	wg.Go(s.ping)
+	wg.Go(func() { s.line.Watch(s.ctx, func() { s.cancel(fault.ErrGone) }) })
 	s.send(message{Type: "session_started", Session: reqlog.NewID("sess_"), Config: s.cfg.spell()})
 	for s.ctx.Err() == nil {
-		b, err := s.conn.Read(s.ctx)
+		b, err := s.line.Read(s.ctx)
 		if err != nil {
 			return
 		}
@@ -105,64 +103,23 @@ func (s *session) run() {
 
 // watch ends the session, with a message, when its time is up.
 func (s *session) watch(idle *time.Timer) {
-	total := timer(s.api.Options.Realtime.Total)
+	total := socket.Timer(s.api.Options.Realtime.Total)
 	defer total.Stop()
 	m := message{}
-	status := normal
+	status := socket.Normal
 	select {
 	case <-idle.C:
 		m.Type, m.Error = "insufficient_audio_activity", "no message came for realtime.idle; connect again"
 	case <-total.C:
 		m.Type, m.Error = "session_time_limit_exceeded", "the session has lasted for realtime.total; connect again"
 	case <-s.api.Ending():
-		m.Type, m.Error, status = "error", server.ShuttingDown().Message, goingAway
+		m.Type, m.Error, status = "error", server.ShuttingDown().Message, socket.GoingAway
 	case <-s.ctx.Done():
 		return
 	}
 	s.send(m)
-	s.conn.Close(status, m.Type)
+	s.line.Close(status, m.Type)
 	s.cancel(fault.ErrGone)
-}
-
-// timer runs out after d, or never.
-func timer(d time.Duration) *time.Timer {
-	if d > 0 {
-		return time.NewTimer(d)
-	}
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return t
-}
-
-// ping asks a quiet client whether it is there.
-func (s *session) ping() {
-	every := s.api.Options.KeepAlive
-	if every <= 0 {
-		return
-	}
-	t := time.NewTicker(every)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-		case <-s.ctx.Done():
-			return
-		}
-		ctx, cancel := s.inTime()
-		err := s.conn.Ping(ctx)
-		cancel()
-		if err != nil {
-			s.cancel(fault.ErrGone)
-			return
-		}
-	}
-}
-
-func (s *session) inTime() (context.Context, context.CancelFunc) {
-	if d := s.api.Options.StreamWrite; d > 0 {
-		return context.WithTimeout(s.link, d)
-	}
-	return context.WithCancel(s.link)
 }
 
 // A message is one of the server.
@@ -179,14 +136,8 @@ type message struct {
 // send sends a message. A client that does not read ends the session.
 func (s *session) send(m message) {
 	b, err := server.Marshal(m)
-	if err == nil {
-		s.writing.Lock()
-		ctx, cancel := s.inTime()
-		if s.ctx.Err() == nil {
-			err = s.conn.Write(ctx, b)
-		}
-		cancel()
-		s.writing.Unlock()
+	if err == nil && s.ctx.Err() == nil {
+		err = s.line.Tell(b)
 	}
 	if err != nil {
 		s.cancel(fault.ErrGone)

@@ -15,9 +15,6 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// Reachable is nil: WebSockets can be had here.
-func Reachable() error { return nil }
-
 // Accept makes the connection of a call a WebSocket whose messages are at most limit
 // bytes long, in one of protocols if the client names some. It returns nil without an
 // error for a request that was answered.

@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -223,6 +222,6 @@ func unknownVars(list []row, environ []string) []string {
 		}
 		out = append(out, msg)
 	}
-	sort.Strings(out)
+	slices.Sort(out)
 	return out
 }

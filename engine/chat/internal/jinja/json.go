@@ -216,52 +216,43 @@ func (w *jsonWriter) gap(depth int) {
 }
 
 func (w *jsonWriter) list(items []Value, depth int) {
-	if len(items) == 0 {
-		w.b.WriteString("[]")
+	w.all("[]", len(items), depth, func(i int) { w.value(items[i], depth+1) })
+}
+
+func (w *jsonWriter) dict(d *Dict, depth int) {
+	var at []int // the order of keys, nil for theirs
+	if w.sortKeys {
+		at = w.r.sorted(d.keys, false)
+	}
+	w.all("{}", len(d.keys), depth, func(i int) {
+		if at != nil {
+			i = at[i]
+		}
+		w.writeKey(d.keys[i])
+		w.b.WriteString(w.jsonStyle.key)
+		w.value(d.vals[i], depth+1)
+	})
+}
+
+// all writes n members between brackets.
+func (w *jsonWriter) all(brackets string, n, depth int, write func(i int)) {
+	if n == 0 {
+		w.b.WriteString(brackets)
 		w.r.charge(2)
 		return
 	}
-	w.b.WriteByte('[')
-	for i, v := range items {
+	w.b.WriteByte(brackets[0])
+	for i := range n {
 		if i > 0 {
 			w.b.WriteString(w.item)
 		}
 		before := w.b.Len()
 		w.gap(depth + 1)
 		w.r.charge(w.b.Len() - before)
-		w.value(v, depth+1)
+		write(i)
 	}
 	w.gap(depth)
-	w.b.WriteByte(']')
-}
-
-func (w *jsonWriter) dict(d *Dict, depth int) {
-	if len(d.keys) == 0 {
-		w.b.WriteString("{}")
-		w.r.charge(2)
-		return
-	}
-	at := make([]int, len(d.keys))
-	for i := range at {
-		at[i] = i
-	}
-	if w.sortKeys {
-		at = w.r.sorted(d.keys, false)
-	}
-	w.b.WriteByte('{')
-	for n, i := range at {
-		if n > 0 {
-			w.b.WriteString(w.item)
-		}
-		before := w.b.Len()
-		w.gap(depth + 1)
-		w.r.charge(w.b.Len() - before)
-		w.writeKey(d.keys[i])
-		w.b.WriteString(w.jsonStyle.key)
-		w.value(d.vals[i], depth+1)
-	}
-	w.gap(depth)
-	w.b.WriteByte('}')
+	w.b.WriteByte(brackets[1])
 }
 
 // writeKey writes a key, which JSON wants as a string.

@@ -12,6 +12,7 @@ import (
 	"flag"
 	"io"
 	"log"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -52,11 +53,7 @@ func run(dict, out, extra string) error {
 			words[w] = strings.TrimSpace(p)
 		}
 	}
-	list := make([]string, 0, len(words))
-	for w := range words {
-		list = append(list, w)
-	}
-	slices.Sort(list)
+	list := slices.Sorted(maps.Keys(words))
 	if err := write(filepath.Join(out, "lexicon.bin"), lexicon(list, words)); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -29,11 +30,7 @@ func (m *Model) flatten(root *tree) {
 	queue := []*tree{root}
 	for i := 0; i < len(queue); i++ {
 		t := queue[i]
-		gs := make([]uint16, 0, len(t.kids))
-		for g := range t.kids {
-			gs = append(gs, g)
-		}
-		slices.Sort(gs)
+		gs := slices.Sorted(maps.Keys(t.kids))
 		m.nodes[i].n, m.nodes[i].child = uint16(len(gs)), int32(len(m.nodes))
 		m.nodes[i].total = float32(t.rest)
 		for _, g := range gs {

@@ -2,6 +2,7 @@ package graphone
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -99,7 +100,7 @@ func align(words []sample) map[uint32]float64 {
 			expect(w, at, counts)
 		}
 		var totals [27]float64
-		for _, k := range sorted(counts) {
+		for _, k := range slices.Sorted(maps.Keys(counts)) {
 			totals[letterOf(k)] += counts[k]
 		}
 		next := make(map[uint32]float64, len(counts))
@@ -119,15 +120,6 @@ func align(words []sample) map[uint32]float64 {
 func letterOf(k uint32) int {
 	n := k >> 30
 	return int(k & (1<<30 - 1) >> (7 * n))
-}
-
-func sorted[V any](m map[uint32]V) []uint32 {
-	keys := make([]uint32, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // expect adds the expected number of uses of each pair in w to counts.

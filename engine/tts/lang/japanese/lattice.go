@@ -66,7 +66,7 @@ func (l *lexicon) cut(ctx context.Context, chars []rune, border func(i int) bool
 	kept := make([]mark, len(l.kinds)) // where in here that of a class is
 	ways := make([]mark, len(l.kinds)) // the node before a word of a class here, with what both cost
 	katakana := katakanaRuns(chars, border)
-	for i := 0; i < len(chars); i++ {
+	for i := range chars {
 		if i%256 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -108,7 +108,7 @@ func (l *lexicon) cut(ctx context.Context, chars []rune, border func(i int) bool
 			room++
 		}
 		known := false
-		l.words(chars[i:i+room], func(length int, word int32) {
+		l.words.Each(chars[i:i+room], func(length int, word int32) {
 			for f := l.forms[word]; f < l.forms[word+1]; f++ {
 				add(length, l.class[f], int32(l.cost[f]), f)
 				known = true

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"sync"
 	"unicode/utf8"
+
+	"quern/engine/tts/lang/internal/wordlist"
 )
 
 // A lexicon knows words, how they are said, and what words of a class cost beside another.
@@ -25,10 +26,8 @@ type lexicon struct {
 	first [allKinds]uint16 // the commonest class of each kind
 	pairs []int16          // [right][left] what a word of class right costs behind one of class left
 
-	begin map[rune]span // the words that begin with a character
-	tails []uint16      // of all words, without their first character
-	ends  []int32       // the tail of word i is tails[ends[i]:ends[i+1]]
-	forms []int32       // the forms of word i are from forms[i] up to forms[i+1]
+	words *wordlist.List
+	forms []int32 // the forms of word i are from forms[i] up to forms[i+1]
 
 	class  []uint16 // of forms
 	cost   []int16
@@ -38,9 +37,6 @@ type lexicon struct {
 
 // Unit is what costs of the file are multiples of.
 const Unit = 32
-
-// A span is of words from lo up to, but without, hi.
-type span struct{ lo, hi int32 }
 
 // longest is how many characters a word of the lexicon may have.
 const longest = 16
@@ -89,7 +85,7 @@ func read(data []byte) (*lexicon, error) {
 		}
 		sections[i].rest, plain = plain[k:][:n], plain[k:][n:]
 	}
-	l := &lexicon{begin: map[rune]span{}}
+	l := &lexicon{words: wordlist.New()}
 	alphabet, kinds := sections[0], sections[1]
 	var chars []uint16
 	for len(alphabet.rest) > 0 {
@@ -155,15 +151,7 @@ func (l *lexicon) readWords(chars []uint16, s []section) error {
 		if len(word) == 0 {
 			return fmt.Errorf("the lexicon of Japanese is damaged at word %d", i)
 		}
-		first := rune(word[0])
-		b, ok := l.begin[first]
-		if !ok {
-			b.lo = i
-		}
-		b.hi = i + 1
-		l.begin[first] = b
-		l.ends = append(l.ends, int32(len(l.tails)))
-		l.tails = append(l.tails, word[1:]...)
+		l.words.Add(word)
 		l.forms = append(l.forms, int32(len(l.class)))
 		for range forms {
 			class, err1 := classes.below(len(l.kinds))
@@ -176,34 +164,10 @@ func (l *lexicon) readWords(chars []uint16, s []section) error {
 			kanaEnd += n + 1
 		}
 	}
-	l.ends, l.forms = slices.Clone(append(l.ends, int32(len(l.tails)))), slices.Clone(append(l.forms, int32(len(l.class))))
-	l.tails, l.class, l.cost, l.kanaAt = slices.Clone(l.tails), slices.Clone(l.class), slices.Clone(l.cost), slices.Clone(l.kanaAt)
+	l.words.Clip()
+	l.forms = slices.Clone(append(l.forms, int32(len(l.class))))
+	l.class, l.cost, l.kanaAt = slices.Clone(l.class), slices.Clone(l.cost), slices.Clone(l.kanaAt)
 	return nil
-}
-
-// words calls f with the length and the index of every word of the lexicon that text begins
-// with, the shortest first.
-func (l *lexicon) words(text []rune, f func(length int, word int32)) {
-	b := l.begin[text[0]]
-	if b.lo < b.hi && l.ends[b.lo+1] == l.ends[b.lo] {
-		f(1, b.lo)
-	}
-	for k := 1; k < min(len(text), longest) && b.lo < b.hi; k++ {
-		r, lo := text[k], b.lo
-		b.lo += int32(sort.Search(int(b.hi-lo), func(i int) bool { return l.char(lo+int32(i), k) >= r }))
-		b.hi = lo + int32(sort.Search(int(b.hi-lo), func(i int) bool { return l.char(lo+int32(i), k) > r }))
-		if b.lo < b.hi && int(l.ends[b.lo+1]-l.ends[b.lo]) == k {
-			f(k+1, b.lo)
-		}
-	}
-}
-
-// char returns the k-th character of a word, counted from 0, or -1 behind its end.
-func (l *lexicon) char(word int32, k int) rune {
-	if at := l.ends[word] + int32(k) - 1; at < l.ends[word+1] {
-		return rune(l.tails[at])
-	}
-	return -1
 }
 
 // said returns the kana of a form, "" where it is said as it is written.
@@ -216,10 +180,4 @@ func (l *lexicon) said(form int32) string {
 		out = utf8.AppendRune(out, 'ァ'+rune(c)-1)
 	}
 	return string(out)
-}
-
-// alone reports whether a character is a word of its own.
-func (l *lexicon) alone(r rune) bool {
-	b, ok := l.begin[r]
-	return ok && l.ends[b.lo+1] == l.ends[b.lo]
 }

@@ -41,7 +41,7 @@ func Has(r rune) bool {
 		return false
 	}
 	folded, _ := Fold([]rune{r})
-	return l.alone(folded[0])
+	return l.words.Alone(folded[0])
 }
 
 // Read returns the words of a text that Fold returned, of characters that Has knows and Given. border

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"sync"
+
+	"quern/engine/tts/lang/internal/wordlist"
 )
 
 // A lexicon knows characters and words.
@@ -21,17 +22,12 @@ import (
 type lexicon struct {
 	readings map[rune]Syllable
 	simple   map[rune]rune
-	begin    map[rune]span // the words that begin with a character
-	tails    []rune        // of all words, without their first character
-	ends     []int32       // the tail of word i is tails[ends[i]:ends[i+1]]
-	weights  []uint8       // quarters of the binary logarithm of how common a word is
-	odd      []int32       // words with readings of their own, in order
-	said     []Syllable    // those of the words in odd
-	saidAt   []int32       // where in said those of a word in odd begin
+	words    *wordlist.List // no character of one is above U+FFFF
+	weights  []uint8        // quarters of the binary logarithm of how common a word is
+	odd      []int32        // words with readings of their own, in order
+	said     []Syllable     // those of the words in odd
+	saidAt   []int32        // where in said those of a word in odd begin
 }
-
-// A span is of words from lo up to, but without, hi.
-type span struct{ lo, hi int32 }
 
 // longest is how many characters a word of the lexicon may have.
 const longest = 12
@@ -74,8 +70,7 @@ func read(data []byte) (*lexicon, error) {
 	if err != nil || len(chars) != len(usual) || len(traditional) != len(simple) || len(common) != len(more) || len(more) != len(weights) {
 		return nil, fmt.Errorf("the lexicon of Mandarin is damaged: %w", err)
 	}
-	l := &lexicon{readings: make(map[rune]Syllable, len(chars)), simple: make(map[rune]rune, len(simple)), begin: map[rune]span{},
-		ends: make([]int32, 0, len(more)+1), weights: make([]uint8, len(weights))}
+	l := &lexicon{readings: make(map[rune]Syllable, len(chars)), simple: make(map[rune]rune, len(simple)), words: wordlist.New(), weights: make([]uint8, len(weights))}
 	var at rune
 	for i, d := range chars {
 		at += rune(d)
@@ -86,24 +81,17 @@ func read(data []byte) (*lexicon, error) {
 		at += rune(d)
 		l.simple[at] = rune(simple[i])
 	}
-	var word []rune
+	var word []uint16
 	for i := range common {
 		if common[i] > uint64(len(word)) || more[i] > uint64(len(text)) || common[i]+more[i] > longest || common[i]+more[i] < 1 {
 			return nil, fmt.Errorf("the lexicon of Mandarin is damaged at word %d", i)
 		}
 		word = word[:common[i]]
 		for _, r := range text[:more[i]] {
-			word = append(word, rune(r))
+			word = append(word, uint16(r))
 		}
 		text = text[more[i]:]
-		b, ok := l.begin[word[0]]
-		if !ok {
-			b.lo = int32(i)
-		}
-		b.hi = int32(i) + 1
-		l.begin[word[0]] = b
-		l.ends = append(l.ends, int32(len(l.tails)))
-		l.tails = append(l.tails, word[1:]...)
+		l.words.Add(word)
 		l.weights[i] = uint8(weights[i])
 		if len(readings) == 0 {
 			return nil, fmt.Errorf("the lexicon of Mandarin is damaged at word %d", i)
@@ -121,33 +109,8 @@ func read(data []byte) (*lexicon, error) {
 		}
 		readings = readings[len(word):]
 	}
-	l.ends = append(l.ends, int32(len(l.tails)))
+	l.words.Clip()
 	return l, nil
-}
-
-// words calls f with the length and the index of every word of the lexicon that text begins
-// with, the shortest first.
-func (l *lexicon) words(text []rune, f func(length int, word int32)) {
-	b := l.begin[text[0]]
-	if b.lo < b.hi && l.ends[b.lo+1] == l.ends[b.lo] {
-		f(1, b.lo)
-	}
-	for k := 1; k < min(len(text), longest) && b.lo < b.hi; k++ {
-		r, lo := text[k], b.lo
-		b.lo += int32(sort.Search(int(b.hi-lo), func(i int) bool { return l.char(lo+int32(i), k) >= r }))
-		b.hi = lo + int32(sort.Search(int(b.hi-lo), func(i int) bool { return l.char(lo+int32(i), k) > r }))
-		if b.lo < b.hi && int(l.ends[b.lo+1]-l.ends[b.lo]) == k {
-			f(k+1, b.lo)
-		}
-	}
-}
-
-// char returns the k-th character of a word, counted from 0, or -1 behind its end.
-func (l *lexicon) char(word int32, k int) rune {
-	if at := l.ends[word] + int32(k) - 1; at < l.ends[word+1] {
-		return l.tails[at]
-	}
-	return -1
 }
 
 // own returns the readings of a word, or nil where they are the usual ones.

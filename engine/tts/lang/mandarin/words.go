@@ -29,7 +29,7 @@ func (l *lexicon) cut(chars []rune, border func(i int) bool) (words []Word, inde
 		for room < min(longest, len(chars)-i) && !border(i+room) {
 			room++
 		}
-		l.words(chars[i:i+room], func(length int, word int32) {
+		l.words.Each(chars[i:i+room], func(length int, word int32) {
 			if cost := best[i+length].cost + all - int32(l.weights[word]); cost < best[i].cost || length > 1 && cost == best[i].cost {
 				best[i] = step{cost, int32(length), word}
 			}
@@ -45,7 +45,7 @@ func (l *lexicon) cut(chars []rune, border func(i int) bool) (words []Word, inde
 // has reports whether text is a word of the lexicon.
 func (l *lexicon) has(text []rune) bool {
 	found := false
-	l.words(text, func(length int, _ int32) { found = found || length == len(text) })
+	l.words.Each(text, func(length int, _ int32) { found = found || length == len(text) })
 	return found
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -45,11 +46,7 @@ func (d *dictionary) alone(like string) {
 			d.words[string(r)] = []form{{class, costAlone, commonest(v)[0]}}
 		}
 	}
-	words := make([]string, 0, len(d.words))
-	for w := range d.words {
-		words = append(words, w)
-	}
-	slices.SortFunc(words, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	words := slices.SortedFunc(maps.Keys(d.words), func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 	for _, w := range words {
 		chars, kana := []rune(w), []rune(d.words[w][0].kana)
 		for i, r := range chars {
