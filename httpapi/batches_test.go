@@ -72,6 +72,7 @@ func store(t *testing.T, s *httptest.Server, key, name, content string, fields .
 }
 
 func TestFiles(t *testing.T) {
+	t.Parallel() // it waits
 	s := withJobs(t, httpapi.Options{Engine: &fake{}})
 	var ids []string
 	for i := range 3 {
@@ -189,6 +190,7 @@ func batchOf(t *testing.T, s *httptest.Server, endpoint string, bodies ...string
 }
 
 func TestBatchOfChats(t *testing.T) {
+	t.Parallel() // it waits
 	var background []bool
 	var mu sync.Mutex
 	e := &fake{}
@@ -228,6 +230,7 @@ func TestBatchOfChats(t *testing.T) {
 }
 
 func TestBatchOfOthers(t *testing.T) {
+	t.Parallel() // it waits
 	e := &fake{}
 	s := withJobs(t, httpapi.Options{Engine: e})
 	_, sound, raw := store(t, s, testKey, "a.wav", string(tone(t)), "purpose", "user_data")
@@ -273,6 +276,7 @@ func TestBatchOfOthers(t *testing.T) {
 // TestLinesWait: a line for a model that does one thing after the other begins when no request
 // is with the model, in whichever dialect; where requests never rest it begins after so many.
 func TestLinesWait(t *testing.T) {
+	t.Parallel() // it waits
 	const share = 32
 	for _, tt := range []struct {
 		name, path string
@@ -336,6 +340,7 @@ func TestLinesWait(t *testing.T) {
 }
 
 func TestBatchRefused(t *testing.T) {
+	t.Parallel() // it waits
 	s := withJobs(t, httpapi.Options{Engine: &fake{}})
 	_, f, _ := store(t, s, testKey, "in.jsonl", "nonsense\n", "purpose", "batch")
 	_, other, _ := store(t, s, testKey, "in.jsonl", "nonsense\n", "purpose", "user_data")

@@ -34,6 +34,7 @@ func dialSmall(t *testing.T, url, request string) net.Conn {
 // fit into the buffers the system lends by itself. Without the bound this waits for
 // ever.
 func TestReaderThatStopsIsDropped(t *testing.T) {
+	t.Parallel() // it waits
 	for _, tt := range []struct {
 		name  string
 		bytes int

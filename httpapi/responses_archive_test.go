@@ -39,6 +39,7 @@ func archiveIn(t *testing.T, dir string) *jobs.Jobs {
 
 // TestArchive: responses outlive the server that made them, whole, for their key only.
 func TestArchive(t *testing.T) {
+	t.Parallel() // it waits
 	dir, e := t.TempDir(), says("yes")
 	j := archiveIn(t, dir)
 	s := archived(t, j, e)
@@ -106,6 +107,7 @@ func halting() (e *fake, goOn func()) {
 // TestArchiveBackground: of two servers with one store one makes responses, and the other
 // tells how far they are, stops and deletes them.
 func TestArchiveBackground(t *testing.T) {
+	t.Parallel() // it waits
 	j := archiveIn(t, t.TempDir())
 	e, goOn := halting()
 	maker, other := archived(t, j, e), archived(t, j, &fake{})
@@ -149,6 +151,7 @@ func TestArchiveBackground(t *testing.T) {
 
 // TestArchiveOrphan: a response whose server has ended has failed, and says so.
 func TestArchiveOrphan(t *testing.T) {
+	t.Parallel() // it waits
 	dir := t.TempDir()
 	j := archiveIn(t, dir)
 	e, _ := halting()

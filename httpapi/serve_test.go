@@ -50,6 +50,7 @@ func send(t *testing.T, url, body string) *http.Response {
 }
 
 func TestShutdown(t *testing.T) {
+	t.Parallel() // it waits
 	admittedN := make(chan struct{}, 8)
 	f := scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {
 		if !yield(admitted, nil) || !yield(delta("a"), nil) {
@@ -209,6 +210,7 @@ func TestAcceptFails(t *testing.T) {
 }
 
 func TestHeadersTooLarge(t *testing.T) {
+	t.Parallel() // it waits
 	url, _, _ := serve(t, httpapi.Options{})
 	c := dial(t, url, "GET /health HTTP/1.1\r\nHost: localhost\r\nX-Big: "+strings.Repeat("a", 80<<10)+"\r\n\r\n")
 	b := make([]byte, 12)

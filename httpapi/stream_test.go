@@ -346,6 +346,7 @@ func rawPost(path, body string) string {
 }
 
 func TestReaderThatStalls(t *testing.T) {
+	t.Parallel() // it waits
 	var log logged
 	ended := make(chan struct{})
 	s := newServer(t, httpapi.Options{Log: log.logger(), StreamWrite: 100 * time.Millisecond, Engine: scripted(func(ctx context.Context, yield func(engine.Event, error) bool) {

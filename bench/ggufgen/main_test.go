@@ -168,7 +168,12 @@ func TestMoreBits(t *testing.T) {
 }
 
 func TestVocabulary(t *testing.T) {
+	seen := map[int]bool{}
 	for _, s := range shapes {
+		if seen[s.vocab] {
+			continue
+		}
+		seen[s.vocab] = true
 		v := vocabulary(s.vocab)
 		if len(v.tokens) != s.vocab || len(v.scores) != s.vocab || len(v.types) != s.vocab {
 			t.Fatalf("%d tokens, %d scores, %d types; want %d", len(v.tokens), len(v.scores), len(v.types), s.vocab)

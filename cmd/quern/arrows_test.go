@@ -35,6 +35,7 @@ var arrows = []struct {
 	{"kernels/conv", []string{"quern/kernels/gemm", "quern/kernels/internal/isa", "quern/kernels/threads", "quern/kernels/vec"}},
 	{"kernels/recurrent", []string{"quern/kernels/gemm", "quern/kernels/internal/isa", "quern/kernels/threads", "quern/kernels/vec"}},
 	{"kernels/internal/...", []string{"quern/kernels/internal/...", "golang.org/x/sys/..."}},
+	{"kernels/internal/isa/isatest", []string{"quern/kernels/internal/isa", "quern/bench/fixtures"}},
 	{"kernels/cuda/...", []string{"quern/kernels/cuda/...", "quern/kernels/quant"}},
 	{"kernels/quant", []string{"quern/kernels/internal/isa", "golang.org/x/sys/..."}},
 	{"kernels/cuda/driver", []string{"quern/kernels/cuda/...", "github.com/ebitengine/purego"}},

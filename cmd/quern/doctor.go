@@ -24,7 +24,7 @@ func (a *app) doctorCmd() *cobra.Command {
 		Short: "Look for what makes models slow on this machine, and say how to mend it",
 		Long: `Looks at the configuration, the CPU's level, quota and governor, how fast memory is read,
 huge pages, the GPU's driver, the folders that are written to (models, batches, prefix cache:
-permissions, room, speed of 64 MiB), and limits of this process. It takes a few seconds and
+permissions, room, speed of 64 MiB once a file system), and limits of this process. It takes a few seconds and
 loads no model.
 
 The exit status is 1 when something does not work; what is only slow leaves it at 0.`,
@@ -76,7 +76,11 @@ func (a *app) machine(cmd *cobra.Command) *doctor.Machine {
 		s = &settings.Loaded{}
 	}
 	m.Config, m.Threads = s.File, s.Threads
-	m.Read = func() (float64, error) { return measure.ReadBandwidth(s.Threads) }
+	bandwidth := a.bandwidth
+	if bandwidth == nil {
+		bandwidth = measure.ReadBandwidth
+	}
+	m.Read = func() (float64, error) { return bandwidth(s.Threads) }
 	if dir, err := a.storeDir(s); err == nil {
 		m.Dirs = append(m.Dirs, doctor.Dir{Use: "models", Path: dir, Setting: "model_dirs", Why: "models are read from there when they are loaded"})
 	}

@@ -53,8 +53,9 @@ func TestGreeting(t *testing.T) {
 			return []string{fixtures.Path(t, "whisper", "ggml-tiny-f16.bin")}
 		}, []string{"QUERN_API_KEY=secret"}, "Speech is written down by", `"text"`},
 		{"two recognisers", func(t *testing.T, dir string) []string {
-			return []string{fixtures.Path(t, "whisper", "ggml-tiny-f16.bin"), fixtures.Path(t, "whisper", "hf_tiny")}
-		}, nil, "Models: ggml-tiny-f16, hf_tiny", `"text"`},
+			file := fixtures.Path(t, "whisper", "hf_tiny")
+			return []string{file, "other=" + file}
+		}, nil, "Models: hf_tiny, other", `"text"`},
 		{"speech", func(t *testing.T, dir string) []string {
 			return []string{kokoro(t, dir)}
 		}, nil, "Texts are spoken by kokoro", "\xff\xf3"},

@@ -47,6 +47,8 @@ type app struct {
 	line *terminal.Line // of err; see status
 
 	pulling sync.Mutex // held while a model is pulled that a request asked for
+
+	bandwidth func(threads int) (bytesPerSecond float64, err error) // of memory; nil measures it
 }
 
 func main() {

@@ -89,12 +89,12 @@ func table(half, phases int, last bool, cut float64) []float32 {
 		rows++
 	}
 	t := make([]float32, rows*taps)
-	row := make([]float64, taps)
+	row, peak := make([]float64, taps), bessel(beta)
 	for p := range rows {
 		sum := 0.0
 		for k := range row {
 			x := float64(k-half+1) - float64(p)/float64(phases)
-			row[k] = cut * sinc(cut*x) * kaiser(x/float64(half))
+			row[k] = cut * sinc(cut*x) * kaiser(x/float64(half), peak)
 			sum += row[k]
 		}
 		for k, v := range row {
@@ -111,12 +111,12 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// kaiser is the window at x, which is 0 outside (-1, 1).
-func kaiser(x float64) float64 {
+// kaiser is the window at x, which is 0 outside (-1, 1); peak is bessel(beta).
+func kaiser(x, peak float64) float64 {
 	if x <= -1 || x >= 1 {
 		return 0
 	}
-	return bessel(beta*math.Sqrt(1-x*x)) / bessel(beta)
+	return bessel(beta*math.Sqrt(1-x*x)) / peak
 }
 
 // bessel is the modified Bessel function of the first kind and order 0.

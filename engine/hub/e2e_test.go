@@ -11,10 +11,6 @@ import (
 	"testing"
 
 	"quern/bench/poll"
-	"quern/engine"
-	"quern/engine/builtin"
-	"quern/engine/local"
-	"quern/engine/sample"
 )
 
 const childEnv = "QUERN_HUB_TEST_CHILD" // ENDPOINT STORE
@@ -38,8 +34,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// A pull is killed half way; the next one goes on from there, and the model it
-// brings answers.
+// A pull is killed half way; the next one goes on from there.
 func TestKilled(t *testing.T) {
 	data, err := os.ReadFile("../model/testdata/smollm2-F32.gguf")
 	if err != nil {
@@ -120,61 +115,4 @@ func TestKilled(t *testing.T) {
 		t.Errorf("wrong bytes, %v", err)
 	}
 	holds(t, store, "owner/tiny/.hub.json", "owner/tiny/"+name)
-
-	e, err := local.New(engine.Options{Dirs: []string{dir}, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	l, err := e.Open(t.Context(), m.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Release()
-	text := ""
-	for ev, err := range l.Generate(t.Context(), engine.GenerateRequest{Prompt: engine.Prompt{Text: "hello"}, MaxTokens: 4, IgnoreEOS: true, Sample: sample.Params{}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		text += ev.Text
-	}
-	if text == "" {
-		t.Error("the model says nothing")
-	}
-}
-
-// Models of the store answer to the references that they are pulled by; of several number
-// types the one that a pull would take is meant where none is named.
-func TestPulledNames(t *testing.T) {
-	store := t.TempDir()
-	dir := filepath.Join(store, "Own", "Name")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"m-Q4_K_M.gguf", "m-Q8_0.gguf"} {
-		if err := os.WriteFile(filepath.Join(dir, name), builtin.GGUF(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	e, err := local.New(engine.Options{Store: store, Stored: Store{Dir: store}.Named})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	for name, want := range map[string]string{
-		"Own/Name":                        "Own/Name/m-Q4_K_M",
-		"Own/Name:q8_0":                   "Own/Name/m-Q8_0",
-		"Own/Name/m-Q8_0.gguf":            "Own/Name/m-Q8_0",
-		"hub:Own/Name:Q8_0":               "Own/Name/m-Q8_0",
-		"hf.co/Own/Name:Q4_K_M":           "Own/Name/m-Q4_K_M",
-		"Own/Name:Q5_K_M":                 "",
-		"Own/Other":                       "",
-		"../" + filepath.Base(store):      "",
-		"Own/Name/../Name/m-Q8_0.gguf":    "",
-		filepath.Join(dir, "m-Q8_0.gguf"): "",
-	} {
-		if info, err := e.Find(name, engine.KindChat); info.ID != want || (err == nil) != (want != "") {
-			t.Errorf("%q is %q, %v; want %q", name, info.ID, err, want)
-		}
-	}
 }

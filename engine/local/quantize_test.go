@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -84,8 +83,9 @@ func TestQuantize(t *testing.T) {
 				g.Type.Layout().Decode(y, g.Data)
 				p.Type.Layout().Decode(z, p.Data)
 				for i := range x {
-					ours += math.Pow(float64(x[i]-y[i]), 2)
-					theirs += math.Pow(float64(x[i]-z[i]), 2)
+					dy, dz := float64(x[i]-y[i]), float64(x[i]-z[i])
+					ours += dy * dy
+					theirs += dz * dz
 				}
 			}
 			if ours > theirs*1.02 {

@@ -89,10 +89,7 @@ func encoderTogether(t *testing.T, set *weights.Set, prompt []int32) {
 			}
 		}
 	}
-	out, err := r.exec.Run(t.Context(), in, r.cache)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := r.run(in)
 	n := len(alone[0])
 	for i := range alone {
 		for k, x := range alone[i] {

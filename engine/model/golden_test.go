@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -57,13 +56,17 @@ func readGolden(t *testing.T, path string) *golden {
 	return g
 }
 
-// A runner feeds tokens of one sequence to a model.
+// A runner feeds tokens of one sequence to a model. Its program takes as many rows as were fed
+// at a time: what one of more takes in memory costs more than the tests do.
 type runner struct {
-	t     *testing.T
-	exec  graph.Exec
-	cache graph.Cache
-	table []int32
-	pos   int32
+	t       *testing.T
+	backend *cpu.Backend
+	record  func(rows int) *graph.Program
+	rows    int // the program takes
+	exec    graph.Exec
+	cache   graph.Cache
+	table   []int32
+	pos     int32
 }
 
 func newRunner(t *testing.T, set *weights.Set, cacheType quant.Type) *runner {
@@ -86,28 +89,52 @@ func openModel(t *testing.T, set *weights.Set) model.LM {
 // newRunnerOf runs what result makes of m's hidden rows.
 func newRunnerOf(t *testing.T, m model.LM, cacheType quant.Type, result func(model.LM, *graph.Builder, graph.Value) graph.Value) *runner {
 	t.Helper()
-	b := graph.NewBuilder(512, 192)
-	p, err := b.Compile(result(m, b, m.Hidden(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	be := cpu.Open(2)
-	t.Cleanup(func() { be.Close() })
-	exec, err := be.Compile(t.Context(), p, graph.Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &runner{t: t, backend: cpu.Open(2), record: func(rows int) *graph.Program {
+		b := graph.NewBuilder(rows, rows)
+		p, err := b.Compile(result(m, b, m.Hidden(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}}
+	t.Cleanup(func() { r.backend.Close() })
+	p := r.compile(32)
 	const blocks, size = 40, 16
-	cache, err := be.NewCache(p.CacheSpec(blocks, size, 1, cacheType))
+	cache, err := r.backend.NewCache(p.CacheSpec(blocks, size, 1, cacheType))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cache.Close() })
-	r := &runner{t: t, exec: exec, cache: cache}
+	r.cache = cache
 	for i := range int32(blocks) { // blocks out of order: nothing may assume they are in one
 		r.table = append(r.table, blocks-1-i)
 	}
 	return r
+}
+
+// compile makes a program of rows.
+func (r *runner) compile(rows int) *graph.Program {
+	r.t.Helper()
+	p := r.record(rows)
+	exec, err := r.backend.Compile(r.t.Context(), p, graph.Watch{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.exec, r.rows = exec, rows
+	return p
+}
+
+// run runs a batch.
+func (r *runner) run(in *graph.Batch) [][]float32 {
+	r.t.Helper()
+	if n := len(in.Tokens); n > r.rows {
+		r.compile(n)
+	}
+	out, err := r.exec.Run(r.t.Context(), in, r.cache)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return out
 }
 
 // feed runs tokens as one batch and returns the logits of the wanted rows.
@@ -119,10 +146,7 @@ func (r *runner) feed(tokens []int32, want ...int32) [][]float32 {
 		in.Seq = append(in.Seq, 0)
 		r.pos++
 	}
-	out, err := r.exec.Run(context.Background(), in, r.cache)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	out := r.run(in)
 	if len(want) == 0 {
 		return nil
 	}

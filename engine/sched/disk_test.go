@@ -20,7 +20,7 @@ import (
 // TestRandomOnDisk: as TestRandom, with a disk on which thousands of schedulers before have left
 // blocks and on which there is room for few of them. Each schedule is run twice.
 func TestRandomOnDisk(t *testing.T) {
-	n := uint64(50)
+	n := uint64(30)
 	if fixtures.Whole {
 		n = 300
 	}

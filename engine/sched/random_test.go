@@ -350,7 +350,7 @@ func simulate(t testing.TB, seed uint64, store *disk.Store) (sum tally, err erro
 // TestRandom compares every reply of random schedules with a
 // sequence run alone.
 func TestRandom(t *testing.T) {
-	n := uint64(150)
+	n := uint64(100)
 	if fixtures.Whole {
 		n = 4000
 	}

@@ -33,6 +33,9 @@ func TestEncodeSimple(t *testing.T) {
 		}
 	}
 	base, _ := goldenSpec(t, "gpt-2")
+	if !fixtures.Whole { // fewer words are quicker to put into order
+		base = shortened(base, 10_000)
+	}
 	for i, pre := range distinctPretokenizers() {
 		if pretoken.All[pre].Raw {
 			continue
@@ -52,6 +55,14 @@ func TestEncodeSimple(t *testing.T) {
 			}
 		}
 	}
+}
+
+// shortened is a BPE with n of its merges, whose tokens are in their order behind single bytes.
+func shortened(s token.Spec, n int) token.Spec {
+	s.Merges = s.Merges[:n]
+	s.Tokens, s.Kinds = s.Tokens[:256+n], s.Kinds[:256+n]
+	s.Special, s.AddBOS, s.AddEOS = nil, false, false
+	return s
 }
 
 const mixedText = "石臼は車輪よりも古い。穀物は穴から入れ、粉は縁から出る。小麦を挽くのに一時間かかった。Мельница старше колеса; зерно сыплют в отверстие. الرحى أقدم من العجلة، والحبوب تدخل من الثقب. " +

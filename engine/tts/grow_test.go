@@ -90,9 +90,9 @@ func paragraphs(t *testing.T) (list []string) {
 			}
 		}
 	}
-	if !fixtures.Whole { // one in four, with each way to join lines
+	if !fixtures.Whole { // one in eight, with each way to join lines
 		n := 0
-		for i := 0; i < len(list); i += 4 {
+		for i := 0; i < len(list); i += 8 {
 			list[n], n = list[i], n+1
 		}
 		list = list[:n]

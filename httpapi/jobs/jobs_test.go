@@ -167,6 +167,7 @@ func stores(t *testing.T, f func(t *testing.T, o Options)) {
 }
 
 func TestBatch(t *testing.T) {
+	t.Parallel() // it waits
 	stores(t, func(t *testing.T, o Options) {
 		c := &clerk{by: func(_ context.Context, l batch.Line) batch.Answer {
 			a := ok(l)
@@ -230,6 +231,7 @@ func TestBatch(t *testing.T) {
 
 // TestNothingStarts: what only looks makes no store.
 func TestNothingStarts(t *testing.T) {
+	t.Parallel() // it waits
 	dir := t.TempDir()
 	j, stop := openJobs(t, Options{Dir: dir}, (&clerk{}).run)
 	if l, err := j.Files(t.Context(), ""); err != nil || len(l) != 0 {
@@ -248,6 +250,7 @@ func TestNothingStarts(t *testing.T) {
 }
 
 func TestBadFile(t *testing.T) {
+	t.Parallel() // it waits
 	c := &clerk{}
 	j, _ := openJobs(t, Options{Dir: t.TempDir(), Workers: 1}, c.run)
 	b := begin(t, j, "", put(t, j, "", input(2)+"nonsense\n").ID)
@@ -339,6 +342,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestExpired(t *testing.T) {
+	t.Parallel() // it waits
 	dir := t.TempDir()
 	var mu sync.Mutex
 	now := start

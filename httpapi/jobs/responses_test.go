@@ -11,6 +11,7 @@ import (
 )
 
 func TestResponses(t *testing.T) {
+	t.Parallel() // it waits
 	stores(t, func(t *testing.T, o Options) {
 		o.ResponseBytes = 64 << 20
 		j, _ := openJobs(t, o, (&clerk{}).run)
@@ -57,6 +58,7 @@ func TestResponses(t *testing.T) {
 
 // TestResponsesFull: the oldest responses go, and no more is kept than may be.
 func TestResponsesFull(t *testing.T) {
+	t.Parallel() // it waits
 	stores(t, func(t *testing.T, o Options) {
 		o.ResponseBytes = 1 << 20
 		j, _ := openJobs(t, o, (&clerk{}).run)
@@ -79,6 +81,7 @@ func TestResponsesFull(t *testing.T) {
 
 // TestHold: the process that makes a response is recorded, and receives words.
 func TestHold(t *testing.T) {
+	t.Parallel() // it waits
 	stores(t, func(t *testing.T, o Options) {
 		o.ResponseBytes = 1 << 20
 		j, _ := openJobs(t, o, (&clerk{}).run)

@@ -22,6 +22,7 @@ import (
 
 // TestOnce: the second result of a line is refused, and leaves nothing.
 func TestOnce(t *testing.T) {
+	t.Parallel() // it waits
 	stores(t, func(t *testing.T, o Options) {
 		j, _ := openJobs(t, o, (&clerk{}).run)
 		put(t, j, "", input(1))
@@ -70,6 +71,7 @@ func (b *lateObjects) GetBytes(ctx context.Context, name string, opts ...jetstre
 // TestLateCopy: an acknowledged record is found where the copy that answers is behind, and
 // what was removed, or never there, is not.
 func TestLateCopy(t *testing.T) {
+	t.Parallel() // it waits
 	stores(t, func(t *testing.T, o Options) {
 		o.Workers = -1
 		j, _ := openJobs(t, o, (&clerk{}).run)
@@ -122,6 +124,7 @@ func (h headless) Stream(ctx context.Context, name string) (jetstream.Stream, er
 // TestMend: leases and lines whose streams have no leader for long are made anew, no sooner, and the
 // batch they were of goes on.
 func TestMend(t *testing.T) {
+	t.Parallel() // it waits
 	stores(t, func(t *testing.T, o Options) {
 		if len(o.Servers) == 0 {
 			return // there is one node
@@ -179,6 +182,7 @@ func TestMend(t *testing.T) {
 // TestStorage: all that nodes keep lies in files, for of what is in memory a cluster that lost power elects no
 // leader until every node is back. Leases of an embedded store end with it.
 func TestStorage(t *testing.T) {
+	t.Parallel() // it waits
 	stores(t, func(t *testing.T, o Options) {
 		o.ResponseBytes = 1 << 20
 		j, _ := openJobs(t, o, (&clerk{}).run)
@@ -203,6 +207,7 @@ func TestStorage(t *testing.T) {
 
 // TestLastDelivery: a line that ended its server each time gets an error, and is not run.
 func TestLastDelivery(t *testing.T) {
+	t.Parallel() // it waits
 	c := &clerk{}
 	w := &worker{run: c.run}
 	failed, line, err := w.attempt(t.Context(), nil, &ticket{Batch: "batch_1", N: 1, CustomID: "c1"}, &batchRecord{}, deliveries+1)
@@ -212,6 +217,7 @@ func TestLastDelivery(t *testing.T) {
 }
 
 func TestFull(t *testing.T) {
+	t.Parallel() // it waits
 	stores(t, func(t *testing.T, o Options) {
 		o.MaxBytes = 12 << 20
 		j, _ := openJobs(t, o, (&clerk{}).run)
@@ -249,6 +255,7 @@ func TestFull(t *testing.T) {
 
 // TestFullQueue: lines that have no room in the queue wait for those before them.
 func TestFullQueue(t *testing.T) {
+	t.Parallel() // it waits
 	stores(t, func(t *testing.T, o Options) {
 		o.MaxBytes, o.Workers = 800<<10, -1 // the queue has a quarter, and the lines take twice that
 		c := &clerk{}
@@ -277,6 +284,7 @@ func TestFullQueue(t *testing.T) {
 
 // TestExpiry: files and batches go with time, on disk too.
 func TestExpiry(t *testing.T) {
+	t.Parallel() // it waits
 	var mu sync.Mutex
 	now := start
 	j, _ := openJobs(t, Options{Dir: t.TempDir(), Workers: 1, TTL: 48 * time.Hour, Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }}, (&clerk{}).run)
@@ -313,6 +321,7 @@ func TestExpiry(t *testing.T) {
 // TestOrphans: what a server left behind that ended in the middle of storing it goes when the
 // next one starts, and nothing else does.
 func TestOrphans(t *testing.T) {
+	t.Parallel() // it waits
 	dir := t.TempDir()
 	j, stop := openJobs(t, Options{Dir: dir}, (&clerk{}).run)
 	f := put(t, j, "", input(1))
@@ -355,6 +364,7 @@ func TestLocked(t *testing.T) {
 // TestUnusable: a folder that cannot be made or written is a store that is away, to those who put
 // something there too, and the cause is told.
 func TestUnusable(t *testing.T) {
+	t.Parallel() // it waits
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -380,6 +390,7 @@ func TestUnusable(t *testing.T) {
 // TestAway: a cluster that is not there is said to be away, at once and also to those who ask
 // next.
 func TestAway(t *testing.T) {
+	t.Parallel() // it waits
 	j, err := New(Options{Servers: []string{"nats://127.0.0.1:1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -396,6 +407,7 @@ func TestAway(t *testing.T) {
 // TestNoRoom: on a disk without room nothing is written that JetStream could not finish, and all
 // goes on when there is room.
 func TestNoRoom(t *testing.T) {
+	t.Parallel() // it waits
 	var left atomic.Int64
 	left.Store(1 << 30)
 	j, _ := openJobs(t, Options{Dir: t.TempDir(), Free: func(string) int64 { return left.Load() }}, (&clerk{}).run)
@@ -417,6 +429,7 @@ func TestNoRoom(t *testing.T) {
 // TestPowerFailure: a queue that is older than its consumer is run all the same. After a power
 // failure each of them is as its last sync left it.
 func TestPowerFailure(t *testing.T) {
+	t.Parallel() // it waits
 	const lines = 10
 	before, after := t.TempDir(), t.TempDir()
 	j, stop := openJobs(t, Options{Dir: before, Workers: -1}, nil)

@@ -185,6 +185,7 @@ func TestTable(t *testing.T) {
 		if m.Target != want {
 			t.Errorf("%s: for %s, want %s", mod.Name, m.Target, want)
 		}
+		ptx := cuda.PTX(mod.Name)
 		for _, name := range m.Names() {
 			k := cuda.Find(name)
 			if k == nil || k.Module != mod.Name || seen[name] {
@@ -199,7 +200,7 @@ func TestTable(t *testing.T) {
 			if got := m.Kernel(name).Params(); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%s: parameters of %v bytes, the table has %v", name, got, want)
 			}
-			_, text, _ := strings.Cut(cuda.PTX(mod.Name), ".entry "+name+"(")
+			_, text, _ := strings.Cut(ptx, ".entry "+name+"(")
 			if _, text, _ = strings.Cut(text, ".maxntid "); !strings.HasPrefix(text, strconv.Itoa(k.Threads)+"\n") {
 				t.Errorf("%s: blocks of %d threads; the PTX has %.10q", name, k.Threads, text)
 			}

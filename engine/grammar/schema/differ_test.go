@@ -13,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"quern/bench/fixtures"
 	"quern/engine/grammar"
 )
 
@@ -21,9 +22,12 @@ import (
 // valid exactly if they pass in some order of their members.
 func TestDiffer(t *testing.T) {
 	trie := byteTrie(t)
-	total := 200
-	if *full {
+	total := 120
+	switch {
+	case *full:
 		total = 30_000
+	case fixtures.Whole:
+		total = 1000
 	}
 	accepted, valid, invalid, failed := 0, 0, 0, 0
 	for i := range total {

@@ -9,10 +9,10 @@ import (
 	"quern/engine/grammar"
 )
 
-// seeds is how many walks a test takes through one grammar: n, or four times as many in a whole run.
+// seeds is how many walks a test takes through one grammar: n, or eight times as many in a whole run.
 func seeds(n uint64) uint64 {
 	if fixtures.Whole {
-		return 4 * n
+		return 8 * n
 	}
 	return n
 }

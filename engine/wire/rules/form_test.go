@@ -111,7 +111,7 @@ func TestFormWalks(t *testing.T) {
 						o.Primed, opt.Prompt = true, f.Primed
 					}
 					g := withForm(t, f, special, o, words)
-					for seed := range seeds(4) {
+					for seed := range seeds(2) {
 						text, got, ok := drawn(t, f, g, special, opt, seed+1)
 						switch {
 						case !ok:
@@ -132,7 +132,7 @@ func TestFormWalks(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d answers, %d calls, %d with thinking", form.name, answered, called, thought)
-		if answered < 100 || called < 100 && form.tools != nil || thought < 100 {
+		if least := 30 * int(seeds(2)); answered < least || called < least && form.tools != nil || thought < least {
 			t.Errorf("%s: only %d answers, %d calls, %d with thinking", form.name, answered, called, thought)
 		}
 	}

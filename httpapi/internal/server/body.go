@@ -162,12 +162,15 @@ func chunksBroken(r *http.Request, err error) bool {
 }
 
 // refuse answers with e although the body was not read to its end, and then
-// reads some of it.
+// reads some of it. HTTP/2 needs no more reading: its answer ends when this returns, and the
+// client is told to send no more without losing it (RFC 9113, section 8.1).
 func (a *API) refuse(c *Call, e *fault.Error) {
-	c.W.rc.EnableFullDuplex()
-	if c.R.ProtoMajor == 1 { // in HTTP/2 that would end the requests beside this one
-		c.W.Header().Set("Connection", "close")
+	if c.R.ProtoMajor != 1 {
+		a.writeError(c, e)
+		return
 	}
+	c.W.rc.EnableFullDuplex()
+	c.W.Header().Set("Connection", "close")
 	a.writeError(c, e)
 	c.W.Flush()
 	if c.sent != nil && c.sent.done != nil {

@@ -6,13 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// space is how many bytes are free in a folder.
-func space(dir string) (free uint64, known bool) {
+// volume is the file system that a folder lies on, and how many bytes are free there.
+func volume(dir string) (id, free uint64, known bool) {
+	var at unix.Stat_t
 	var st unix.Statfs_t
-	if unix.Statfs(dir, &st) != nil {
-		return 0, false
+	if unix.Stat(dir, &at) != nil || unix.Statfs(dir, &st) != nil {
+		return 0, 0, false
 	}
-	return st.Bavail * uint64(st.Bsize), true
+	return uint64(at.Dev), st.Bavail * uint64(st.Bsize), true
 }
 
 // forget has the system read a file from the disk again.

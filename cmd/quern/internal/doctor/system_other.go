@@ -4,8 +4,8 @@ package doctor
 
 import "os"
 
-// space is not known here.
-func space(string) (free uint64, known bool) { return 0, false }
+// volume is not known here.
+func volume(string) (id, free uint64, known bool) { return 0, 0, false }
 
 // forget leaves a file in memory.
 func forget(*os.File) {}

@@ -197,7 +197,7 @@ func typeOf(key string) reflect.Type {
 	t := reflect.TypeFor[Settings]()
 	for name := range strings.SplitSeq(key, ".") {
 		name, entry := strings.CutSuffix(name, "[]")
-		i, ok := fields(t)[name]
+		i, ok := fieldAt(t, name)
 		if !ok {
 			panic(fmt.Sprintf("quern: the table has the key %s, and the settings have not", key))
 		}
@@ -237,7 +237,8 @@ func field(s *Settings, key string) reflect.Value {
 // below is the field of the struct v that key names.
 func below(v reflect.Value, key string) reflect.Value {
 	for name := range strings.SplitSeq(key, ".") {
-		v = v.Field(fields(v.Type())[name]) // typeOf asks whether there is one
+		i, _ := fieldAt(v.Type(), name) // typeOf asks whether there is one
+		v = v.Field(i)
 	}
 	return v
 }
@@ -246,11 +247,30 @@ func below(v reflect.Value, key string) reflect.Value {
 func fields(t reflect.Type) map[string]int {
 	out := map[string]int{}
 	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" && name != "-" {
+		if name := keyOf(t, i); name != "" {
 			out[name] = i
 		}
 	}
 	return out
+}
+
+// fieldAt is the place in a struct of the field that a key names.
+func fieldAt(t reflect.Type, key string) (int, bool) {
+	for i := range t.NumField() {
+		if key != "" && keyOf(t, i) == key {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// keyOf is the key of a field, "" of one that has none.
+func keyOf(t reflect.Type, i int) string {
+	name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+	if name == "-" {
+		return ""
+	}
+	return name
 }
 
 func (r *row) defaultOf(command string) any {

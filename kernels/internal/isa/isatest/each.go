@@ -4,11 +4,13 @@ package isatest
 import (
 	"testing"
 
+	"quern/bench/fixtures"
 	"quern/kernels/internal/isa"
 )
 
-// Each runs f once per level, lowest first, as subtests; with -short at the highest only. The
-// level is the whole process's, so f must not run in parallel with other tests.
+// Each runs f as subtests at the lowest level and the highest; with -short at the highest only,
+// in a whole run (fixtures.Whole) at those between too. The level is the whole process's, so f
+// must not run in parallel with other tests.
 func Each(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	lowest := isa.Generic
@@ -16,6 +18,9 @@ func Each(t *testing.T, f func(t *testing.T)) {
 		lowest = isa.Host()
 	}
 	for l := lowest; l <= isa.Host(); l++ {
+		if l > lowest && l < isa.Host() && !fixtures.Whole {
+			continue
+		}
 		t.Run(l.String(), func(t *testing.T) {
 			defer isa.Set(l)()
 			f(t)
