@@ -122,6 +122,9 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 				continue
 			}
 		case anywhere:
+			if w == "Co" && countyAhead().MatchString(next) {
+				a.full = "County"
+			}
 			if small && (w == "min" || w == "max") && unicode.IsLower(first) && !perWords[s.lastWord()] {
 				break // the min. wage
 			}
@@ -315,6 +318,9 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	case w == "lim" && approached().MatchString(after[:min(len(after), 8)]):
 		s.put([]string{"limit", "as"}, k)
 		return true
+	case w == "Del" && s.lastWord() == "plus":
+		s.put([]string{"delete"}, k)
+		return true
 	case w == "v" && s.afterName() && strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:])):
 		s.put([]string{"versus"}, k)
 		return true
@@ -357,6 +363,9 @@ var ends = map[string]string{"St": "Street", "Ave": "Avenue", "Rd": "Road", "Blv
 
 // numberedToo are abbreviations before a number that are written without a stop too.
 var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
+
+// countyAhead is what stands behind Co. where it is a county, and no company.
+var countyAhead = lazy(`^(?:[Ss]heriff|[Dd]eput|[Jj]ail|[Cc]ourthouse|[Cc]ommissioner|[Cc]oroner|[Rr]esident|Clerk|Court|Fair\b|Judge|Executive|(?:Tex|Calif|Fla|Ala|Ga|Va|Ind|Ill|Pa|Wis|Mich|Minn|Ohio|Iowa)\b|, (?:[A-Z]{2}\b|Alabama|Arizona|Arkansas|California|Colorado|Florida|Georgia|Illinois|Indiana|Iowa|Kansas|Kentucky|M[aio]|Nebraska|Nevada|New |North |Ohio|Oklahoma|Oregon|Pennsylvania|South |Tennessee|Texas|Utah|Virginia|W[aei]))`)
 
 // labelAhead is a number with a letter in front: F-22, A1.
 var labelAhead = lazy(`^[A-Z](?:(?:-|\.)?\d|[,;:)]|\.?$)`)
@@ -424,7 +433,7 @@ var codeIs = lazy(`^(?:is|was) (?:\d|[A-Z]{1,4}[ -]?\d)`)
 var codeAhead = lazy(`^[A-Z]{1,4}[ -]?\d`)
 
 // courses are how long a treatment lasts.
-var courses = lazy(`^ \d{1,3} ?(?:days?|weeks?|wks?|months?|mos?|hours?|hrs?|d)\b`)
+var courses = lazy(`^ ?\d{1,3} ?(?:days?|weeks?|wks?|months?|mos?|hours?|hrs?|d)\b`)
 
 var streetEnds = set(`street avenue road boulevard drive lane court place square way parkway quay crescent terrace highway trail plaza circle row`)
 

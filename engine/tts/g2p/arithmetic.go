@@ -284,6 +284,9 @@ func (s *scanner) aPart(part []string) []string {
 // raised are digits and signs of exponents.
 var raised = map[rune]rune{'⁰': '0', '¹': '1', '²': '2', '³': '3', '⁴': '4', '⁵': '5', '⁶': '6', '⁷': '7', '⁸': '8', '⁹': '9', '⁻': '-', '⁺': '+', 'ⁿ': 'n', 'ᵀ': 'T'}
 
+// charge is that of an ion behind a caret: SO4^2-.
+var charge = lazy(`^\^\{?(\d?[-−+])(\}?)(?:$|[\s,.;:)\]])`)
+
 var caret = lazy(`^\^(?:\{?([-−+]?\d{1,9}|[A-Za-z])\}?)`)
 
 // power reads the exponent rest begins with: ^6, ⁻⁹. It returns its length.
@@ -303,6 +306,9 @@ func power(rest string) (int, []string) {
 			return 0, nil
 		}
 		m := caret().FindStringSubmatch(rest[:min(len(rest), 16)])
+		if c := charge().FindStringSubmatch(rest[:min(len(rest), 16)]); c != nil {
+			m = []string{rest[:strings.Index(rest, c[1])+len(c[1]+c[2])], c[1]}
+		}
 		if m == nil {
 			return 0, nil
 		}
@@ -368,6 +374,8 @@ func (s *scanner) operator(number bool) {
 			switch {
 			case o.sign == " - " && s.ranges(after):
 				o.say = "to"
+			case o.sign == "-" && difference().MatchString(after[:min(len(after), 16)]):
+				o.say = "minus" // 5-3=2
 			case o.say == "times" && measured().MatchString(s.lastSource()) && measuredToo().MatchString(after[:min(len(after), 24)]):
 				o.say = "by" // 25 m × 12.5 m
 			}
@@ -377,6 +385,9 @@ func (s *scanner) operator(number bool) {
 		}
 	}
 }
+
+// difference is what stands behind the sign of one whose value is said.
+var difference = lazy(`^\d{1,9} ?= ?[\d?-]`)
 
 var secondNumber = lazy(`^(\d{1,9})(:\d\d)?(?:[^\d=+*/-]|$)(?: ?=)?`)
 

@@ -8,7 +8,20 @@ import (
 // Strings of digits that are no quantities: telephone numbers, ISBNs, addresses
 // of machines, versions, serial numbers.
 var codes = []pattern{
-	hardware, internet, account, traced, oven,
+	hardware, internet, account, traced, oven, publication,
+	// arXiv:2301.12345
+	{re(`(\d{4})\.(\d{4,5})(?:v(\d{1,2}))?`), func(m []string, s *scanner) []string {
+		if s.lastWord() != "arxiv" && s.wordBack(2) != "arxiv" {
+			return nil
+		}
+		out := join(digits(m[1]), []string{"point"}, digits(m[2]))
+		if m[3] != "" {
+			out = join(out, []string{"version"}, cardinal(m[3], s.accent))
+		}
+		return out
+	}},
+	// 030/901820, in Germany
+	{re(`(0\d{2,4})/(\d{5,8})`), func(m []string, s *scanner) []string { return groupsOf(m[1] + " " + m[2]) }},
 	// +44 20 7946 0958, +1 (555) 123-4567
 	{re(`\+(\d{1,3})((?:[ .-]?\(?\d{1,5}\)?){1,6})`), func(m []string, s *scanner) []string {
 		if n := len(digitsOf(m[0])); n < 7 || n > 15 {
@@ -114,7 +127,10 @@ var codes = []pattern{
 	}},
 	// #2024-117, Boeing 737-800
 	{re(`(\d{2,4})-(\d{1,4})`), func(m []string, s *scanner) []string {
-		if w := s.lastWord(); w != "number" && w != "boeing" && w != "airbus" && w != "mcdonnell" && w != "embraer" {
+		if !hyphenated[s.lastWord()] && !(s.lastWord() == "n" && (s.wordBack(2) == "p" || s.wordBack(2) == "s")) {
+			return nil // S/N 123-456
+		}
+		if strings.HasPrefix(s.text[s.matchEnd:], "-") {
 			return nil
 		}
 		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
@@ -169,6 +185,23 @@ var codes = []pattern{
 		}
 		return join(cardinal(m[1], s.accent), cardinal(m[2], s.accent))
 	}},
+	// a telephone number in one run, and other runs that nobody counts by
+	{re(`([2-9]\d\d)(\d{3})(\d{4})|\d{12,30}`), func(m []string, s *scanner) []string {
+		if strings.HasSuffix(m[0], "000") || pluralNoun(s.nextWord()) {
+			return nil
+		}
+		if m[1] != "" {
+			return s.extended(groupsOf(m[1] + " " + m[2] + " " + m[3]))
+		}
+		return digits(m[0])
+	}},
+	// i7-12700K
+	{re(`(\d{2})(\d{3})([A-Z]{1,2})`), func(m []string, s *scanner) []string {
+		if s.before() != '-' {
+			return nil
+		}
+		return append(join(cardinal(m[1], s.accent), inPairs(m[2], s.accent)), "!"+m[3])
+	}},
 	// digits after a word that wants them one by one, or in pairs
 	{re(`\d{2,10}`), func(m []string, s *scanner) []string {
 		w := s.lastWord()
@@ -187,7 +220,9 @@ var codes = []pattern{
 			return digits(m[0]) // N.Y. 10012
 		case len(m[0]) == 3 && m[0][1:] == "11" && (w == "or" || w == "and") && s.wordBack(2) == "one" && s.wordBack(3) == "one":
 			return digits(m[0]) // dial 911 or 311
-		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && (s.wordBack(3) == "text" || s.wordBack(5) == "text"):
+		case len(m[0]) >= 5 && w == "number" && identified[s.wordBack(2)], w == "code" && len(m[0]) >= 5:
+			return digits(m[0])
+		case (w == "is" || w == "was") && (len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)] || len(m[0]) >= 4 && s.wordBack(2) == "code"), w == "to" && len(m[0]) >= 5 && (s.wordBack(3) == "text" || s.wordBack(5) == "text"):
 			return digits(m[0])
 		case len(m[0]) > 2 && strings.HasPrefix(s.text[s.matchEnd:], ".") && isDigit(after2(s.text[s.matchEnd:])):
 			return nil // section 240.10b
@@ -209,8 +244,8 @@ var codes = []pattern{
 		return nil
 	}},
 	// 0x80070005
-	{re(`0[xX]([0-9A-Fa-f]{1,16})`), func(m []string, s *scanner) []string {
-		return append([]string{"zero", "!X"}, characters(m[1])...)
+	{re(`0(?:([xX])([0-9A-Fa-f]{1,16})|(b)([01]{2,32})|(o)([0-7]{1,12}))`), func(m []string, s *scanner) []string {
+		return join([]string{"zero", "!" + strings.ToUpper(m[1]+m[3]+m[5])}, characters(m[2]+m[4]+m[6]))
 	}},
 	// 3PO, 4B
 	{re(`(\d{1,3})([A-Z]{1,3})`), func(m []string, s *scanner) []string {
@@ -242,7 +277,7 @@ var codes = []pattern{
 	}},
 }
 
-// Versions: 1.2.3 and v1.2.3; v2 and v2.5. What is traced by letters and figures. Addresses of network cards, 00:1A:2B:3C:4D:5E, of machines, and of accounts.
+// Versions: 1.2.3 and v1.2.3; v2 and v2.5. What is traced by letters and figures. Numbers of accounts.
 var (
 	traced = pattern{re(`[A-Z0-9]{5,24}`), func(m []string, s *scanner) []string {
 		n := len(digitsOf(m[0]))
@@ -250,34 +285,6 @@ var (
 			return nil
 		}
 		return characters(m[0])
-	}}
-	hardware = pattern{re(`[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}`), func(m []string, s *scanner) []string {
-		var out []string
-		for k, group := range strings.FieldsFunc(m[0], func(r rune) bool { return r == ':' || r == '-' }) {
-			if k > 0 {
-				out = append(out, ",")
-			}
-			out = append(out, characters(group)...)
-		}
-		return out
-	}}
-	// 2001:db8::1/64: eight groups, or fewer around two colons
-	internet = pattern{re(`[0-9A-Fa-f]{1,4}(?:::?[0-9A-Fa-f]{1,4}){1,7}(?:/(\d{1,3}))?`), func(m []string, s *scanner) []string {
-		address, _, _ := strings.Cut(m[0], "/")
-		if digitsOf(address) == "" || !strings.Contains(address, "::") && strings.Count(address, ":") != 7 {
-			return nil
-		}
-		var out []string
-		for k, group := range strings.Split(address, ":") {
-			if k > 0 {
-				out = append(out, "colon")
-			}
-			out = append(out, characters(group)...)
-		}
-		if m[1] != "" {
-			out = join(out, []string{"slash"}, cardinal(m[1], s.accent))
-		}
-		return out
 	}}
 	// DE89 3704 0044 0532 0130 00
 	account = pattern{re(`[A-Z]{2}\d{2}(?:(?:[ -][0-9A-Z]{4}){2,7}(?:[ -]\d{1,3})?|[0-9A-Z]{11,30})`), func(m []string, s *scanner) []string {
@@ -361,6 +368,17 @@ var namedCodes = []pattern{
 			out = append(append(out, cardinal(m[2], s.accent)...), ",")
 		}
 		return join(out, groupsOf(m[3]))
+	}},
+	// U+1F600
+	{re(`U\+([0-9A-F]{4,6})`), func(m []string, s *scanner) []string {
+		return join([]string{"!U", "plus"}, characters(m[1]))
+	}},
+	// Cl-, OH-
+	{re(`(Cl|Br|OH|CN|NO3|HCO3)[-−]`), func(m []string, s *scanner) []string {
+		if r := firstRune(s.text[s.matchEnd:]); r == '(' || r == '-' {
+			return nil
+		}
+		return ion(m[1], "", "minus", s)
 	}},
 	{re(`IPv([46])`), func(m []string, s *scanner) []string { return append([]string{"!IPV"}, cardinal(m[1], s.accent)...) }},
 	// U-235, Ca2+

@@ -24,7 +24,7 @@ var signs = map[rune]string{
 	'²': "squared", '³': "cubed", '∠': "angle", '∆': "delta", '∑': "sum of", '∏': "product of", '∫': "integral of", '∂': "partial", '∇': "del", '∝': "is proportional to", '∴': "therefore", '∵': "because",
 	'∈': "in", '∉': "not in", '⊂': "is a subset of", '⊆': "is a subset of", '∪': "union", '∩': "intersection", '∅': "the empty set", '∀': "for all", '∃': "there exists", '¬': "not", '∧': "and", '∨': "or", '⇒': "implies", '⇔': "if and only if", '≡': "is identical to",
 	'≪': "much less than", '≫': "much greater than", '∥': "is parallel to", '⊥': "is perpendicular to", '⋅': "times", '∓': "minus or plus", '∛': "cube root of", '≅': "is congruent to", '∼': "is similar to", '♭': "flat", '♯': "sharp", '♮': "natural", '♩': "quarter note", '♪': "eighth note",
-	'№': "number", '℠': "service mark", '✓': "check mark", '✔': "check mark", '✗': "cross mark", '✘': "cross mark", '★': "star", '℅': "care of", '↔': "to and from", '←': "from", '↑': "up", '↓': "down",
+	'№': "number", '℠': "service mark", '✓': "check mark", '✔': "check mark", '✗': "cross mark", '✘': "cross mark", '★': "star", '℅': "care of", '↔': "to and from", '←': "from", '↑': "up", '↓': "down", '⌘': "command", '⌥': "option", '⇧': "shift", '⌃': "control",
 	'⇌': "is in equilibrium with", '½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
 }
 
@@ -129,7 +129,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say("tilde", n) // HEAD~3
 	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
 		s.say("about", n)
-	case (r == '*' || r == '#') && unicode.IsDigit(next) && keyed[s.lastWord()]:
+	case (r == '*' || r == '#') && (unicode.IsDigit(next) || next == 0 || strings.ContainsRune(" ,.;\n", next)) && keyed[s.lastWord()]:
 		s.say(map[rune]string{'*': "star", '#': "pound"}[r], n) // of a telephone
 	case (r == '-' || r == '–') && (hours[s.lastWord()] && unicode.IsDigit(next) || s.lastWord() == "m" && (strings.HasPrefix(rest[n:], "noon") || strings.HasPrefix(rest[n:], "midnight"))):
 		s.say("to", n)
@@ -154,6 +154,14 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 		s.space()
 		s.put(append([]string{"at"}, partsOf(rest[n:k])...), k)
+	case r == '#' && !joins(before) && color(rest[n:]) != "":
+		w := color(rest[n:])
+		s.space()
+		s.put(append([]string{"hash"}, characters(w)...), n+len(w))
+	case r == '<' && heartAhead().MatchString(rest[:min(len(rest), 8)]):
+		s.say("heart", 2)
+	case r == '¯' && strings.HasPrefix(rest, shrug):
+		s.say("shrug", len(shrug))
 	case r == '#':
 		word := ""
 		switch {
@@ -228,6 +236,11 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.i += n
 	}
 }
+
+// heartAhead is a heart as it is typed, where nothing is compared; shrug is a figure that shrugs.
+var heartAhead = lazy(`^<3+(?:$|[\s]*$|[!.,;)]|\s*(?:<3|\n))`)
+
+const shrug = `¯\_(ツ)_/¯`
 
 // shellPath are folders that begin with a variable of a shell.
 var shellPath = lazy(`^\$[A-Z_][A-Z0-9_]+(?:[/:]{1,2}\$?[A-Za-z0-9_-][A-Za-z0-9_.-]*)*(?::?/[A-Za-z0-9_-]+|:\$[A-Z_][A-Z0-9_]+)`)

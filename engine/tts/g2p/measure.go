@@ -169,6 +169,12 @@ var aged = lazy(`^(?:$|[.,;)]|\s(?:old|ago)\b)`)
 func measure(m []string, s *scanner) []string {
 	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], m[5], m[6], strings.TrimPrefix(m[7], "."), m[8], m[9]
 	u, ok := unitOf(unit)
+	switch {
+	case !ok && slash != "" && len(unit) > 1:
+		u, ok = productUnits[unit] // rad/s
+	case gap == "" && (unit == "us" || unit == "um"):
+		u, ok = units["µ"+unit[1:]]
+	}
 	if !ok {
 		return nil
 	}
@@ -176,6 +182,9 @@ func measure(m []string, s *scanner) []string {
 	after := s.text[end:min(len(s.text), end+3)]
 	spaced := gap != "" && gap != "-"
 	bare := shape+power+slash == ""
+	if (power == "2" || power == "3") && !lengths[unit] && unit != "km" && unit != "mi" {
+		return nil
+	}
 	// A letter on its own is a unit only right behind its number ("5 A grades"), but
 	// for those no sentence goes on with.
 	if unit == "d" && !(s.lastWord() == "for" || s.lastWord() == "times" || gap == "" && atoi(n) > 3 && !strings.Contains(n, ".")) || unit == "y" && !(spaced && !s.equated() && aged().MatchString(s.text[end:])) {
@@ -217,7 +226,7 @@ func measure(m []string, s *scanner) []string {
 	if last := s.lastSource(); unit == "s" && gap == "" && len(n) == 1 && bare && last != "" && (digitsOf(last) == last || s.wordBack(2) == "of") {
 		return plural(cardinal(n, s.accent)) // nine 3s
 	}
-	if gap == "" && joins(s.before()) {
+	if gap == "" && joins(s.before()) && s.lastWord() != "for" {
 		return nil // MP3s
 	}
 	if unit == "k" && bare && gap == "" && sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) {

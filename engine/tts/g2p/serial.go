@@ -72,7 +72,9 @@ var notFormulas = set("HeLa NaN LaTe CoCo CoCa CaBi LiSa BaCk")
 // spelledNumbers are words whose numbers are read digit by digit, pairedNumbers
 // those whose numbers of three or four digits are read in pairs.
 var (
-	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial`)
+	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial otp cvv cvc pmid ein npi pmcid`)
+	identified     = set("account confirmation tracking routing serial reference member membership phone telephone license passport")
+	hyphenated     = set("number boeing airbus mcdonnell embraer law part serial sku invoice account ref reference claim policy docket ticket")
 	emergencies    = set("911 999 112 988")
 	alarms         = set("call calls called calling dial dialed dialing phone phoned ring text")
 	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
@@ -161,11 +163,69 @@ func hexadecimal(rest string) (int, []string) {
 		}
 		k++
 	}
+	if k == 8 {
+		if id := uuid().FindString(rest[:min(len(rest), 36)]); id != "" {
+			return len(id), inGroups(id)
+		}
+	}
 	if k < 6 || changes < 3 || joins(firstRune(rest[k:])) {
 		return 0, nil
 	}
 	return k, characters(rest[:k])
 }
+
+// uuid is an identifier of 32 figures in five groups.
+var uuid = lazy(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// inGroups names the characters of groups between hyphens, with a comma between the groups.
+func inGroups(id string) []string {
+	var out []string
+	for k, group := range strings.Split(id, "-") {
+		if k > 0 {
+			out = append(out, ",")
+		}
+		out = append(out, characters(group)...)
+	}
+	return out
+}
+
+// color returns the color that rest begins with as style sheets write it, FF5733, or "". It has
+// figures and letters, or one of them throughout.
+func color(rest string) string {
+	k := 0
+	for k < len(rest) && k < 9 && (isDigit(rest[k]) || rest[k]|0x20 >= 'a' && rest[k]|0x20 <= 'f') {
+		k++
+	}
+	w := rest[:k]
+	if k != 3 && k != 6 && k != 8 || joins(firstRune(rest[k:])) || unitNumber().MatchString(rest) {
+		return ""
+	}
+	figures, same := digitsOf(w), strings.Trim(w, w[:1]) == ""
+	if figures == w && !(same && (k > 3 || w[0] == '0')) || figures == "" && !same {
+		return ""
+	}
+	return w
+}
+
+// publication reads the number of one behind 10. and that of who published it: 10.1038/nature12373.
+var publication = pattern{re(`10\.(\d{4,9})/([A-Za-z0-9][A-Za-z0-9._/()-]{1,60})`), func(m []string, s *scanner) []string {
+	id := strings.TrimRight(m[2], ".)")
+	s.matchEnd -= len(m[2]) - len(id)
+	out := join([]string{"ten", "point"}, digits(m[1]), []string{"slash"})
+	for i := 0; i < len(id); {
+		j := i + 1
+		for j < len(id) && isLetter(id[i]) && isLetter(id[j]) {
+			j++
+		}
+		if w := id[i:j]; j > i+2 {
+			out = append(out, w)
+		} else {
+			out = append(out, characters(w)...)
+		}
+		i = j
+	}
+	return out
+}}
 
 // texted are words as they are written in a hurry, with figures for sounds.
 var texted = map[string]string{

@@ -22,7 +22,7 @@ func (s *scanner) word(rest string) {
 				return
 			}
 		}
-		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l' || c == 'k' && len(head) > 2 && head[1] == 'r' || c <= 'h' && len(head) > 3 && head[1] == 'x' || (c == 'i' || c == 'v') && s.before() == '(' || c == 'q' && len(head) > 1 && (isDigit(head[1]) || head[1] == '.') || len(head) > 2 && (head[1] == '(' || head[1] != ' ' && strings.Contains(head[1:min(len(head), 6)], "'(")) || c <= 'f' && strings.Contains(head[:min(len(head), 5)], ":")) && s.matched(named, rest) {
+		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l' || c == 'k' && len(head) > 2 && head[1] == 'r' || c <= 'h' && len(head) > 3 && (head[1] == 'x' || head[2] == '=') || (c == 'i' || c == 'v') && s.before() == '(' || c == 'q' && len(head) > 1 && (isDigit(head[1]) || head[1] == '.') || len(head) > 2 && (head[1] == '(' || head[1] != ' ' && strings.Contains(head[1:min(len(head), 6)], "'(")) || c <= 'f' && strings.Contains(head[:min(len(head), 5)], ":")) && s.matched(named, rest) {
 			return
 		}
 	}
