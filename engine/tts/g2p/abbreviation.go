@@ -1,6 +1,7 @@
 package g2p
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 )
@@ -31,7 +32,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	}
 	next := strings.TrimLeft(after[1:min(len(after), 24)], " ")
 	first := firstRune(next)
-	digit := first >= '0' && first <= '9'
+	digit := first >= '0' && first <= '9' || first == '~' && len(next) > 1 && isDigit(next[1])
 	upper := unicode.IsUpper(first)
 	name := upper && !starters[strings.ToLower(next[:wordLen(next)])]
 	small := w == strings.ToLower(w)
@@ -191,6 +192,7 @@ var (
 	perWords       = set("a per each one every")
 	spans          = set("sec min hr wk mo yr")
 	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot id")
+	taken          = set("take takes took taking taken give dispense of")
 	dose           = map[string]string{"tab": "tablet", "tabs": "tablet", "cap": "capsule", "caps": "capsule"}
 	sizes          = map[string]string{"med": "medium", "lg": "large", "lrg": "large", "sm": "small"}
 	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "flr": "floor", "edn": "edition", "rd": "round", "qtr": "quarter", "pl": "place", "gr": "grade", "yr": "year", "dist": "District", "amend": "Amendment", "bn": "Battalion", "brig": "Brigade", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
@@ -215,6 +217,10 @@ func (s *scanner) counts(w, next string) string {
 		return one(s.lastSource(), dose[w], dose[w]+"s")
 	case (w == "vit" || w == "Vit") && unicode.IsUpper(first):
 		return "vitamin"
+	case strings.EqualFold(w, "rev") && revision().MatchString(next):
+		return "revision"
+	case w == "est" && strings.ContainsAny(s.lastSource(), currencyMarks+"%"):
+		return "estimated"
 	case strings.EqualFold(w, "rev") && first >= '0' && first <= '9' && !verse().MatchString(next):
 		return "revision"
 	case strings.EqualFold(w, "long") && meridian().MatchString(next):
@@ -318,6 +324,12 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	case w == "lim" && approached().MatchString(after[:min(len(after), 8)]):
 		s.put([]string{"limit", "as"}, k)
 		return true
+	case (w == "wt" || w == "vol" || w == "mol") && strings.HasPrefix(after, "%"):
+		s.put([]string{map[string]string{"wt": "weight", "vol": "volume", "mol": "mole"}[w]}, k)
+		return true
+	case dose[w] != "" && taken[s.wordBack(2)] && unicode.IsNumber(firstRune(s.lastSource())):
+		s.put([]string{one(s.lastSource(), dose[w], dose[w]+"s")}, k)
+		return true
 	case w == "Del" && s.lastWord() == "plus":
 		s.put([]string{"delete"}, k)
 		return true
@@ -326,6 +338,10 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		return true
 	case w == "Dr" && s.afterName() && !(strings.HasPrefix(after, " ") && unicode.IsUpper(firstRune(after[1:]))):
 		s.put([]string{"Drive"}, k)
+		return true
+	}
+	if d := cmp.Or(compass[w], directions[w]); d != "" && (winds[s.lastWord()] && (after == "" || after[0] == ' ' || after[0] == ',') || strings.HasPrefix(after, " ") && winds[following(after)]) {
+		s.put([]string{d}, k)
 		return true
 	}
 	if d := compass[w]; d != "" && (s.lastWord() == "the" && quarters[following(after)] || streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " ")) || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
@@ -364,37 +380,10 @@ var ends = map[string]string{"St": "Street", "Ave": "Avenue", "Rd": "Road", "Blv
 // numberedToo are abbreviations before a number that are written without a stop too.
 var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
 
-// countyAhead is what stands behind Co. where it is a county, and no company.
-var countyAhead = lazy(`^(?:[Ss]heriff|[Dd]eput|[Jj]ail|[Cc]ourthouse|[Cc]ommissioner|[Cc]oroner|[Rr]esident|Clerk|Court|Fair\b|Judge|Executive|(?:Tex|Calif|Fla|Ala|Ga|Va|Ind|Ill|Pa|Wis|Mich|Minn|Ohio|Iowa)\b|, (?:[A-Z]{2}\b|Alabama|Arizona|Arkansas|California|Colorado|Florida|Georgia|Illinois|Indiana|Iowa|Kansas|Kentucky|M[aio]|Nebraska|Nevada|New |North |Ohio|Oklahoma|Oregon|Pennsylvania|South |Tennessee|Texas|Utah|Virginia|W[aei]))`)
-
 // labelAhead is a number with a letter in front: F-22, A1.
 var labelAhead = lazy(`^[A-Z](?:(?:-|\.)?\d|[,;:)]|\.?$)`)
 
 var dayParts = set("every only through except service hours brunch morning afternoon evening night nights mornings")
-
-var directions = map[string]string{"N": "North", "S": "South", "E": "East", "W": "West"}
-
-var compass = map[string]string{"NW": "northwest", "NE": "northeast", "SW": "southwest", "SE": "southeast"}
-
-// quarters are what lies in a direction: the NE corner.
-var quarters = set("corner side coast wind winds region quadrant part end edge wall of slope tip")
-
-// onRoad reports whether the number of a road was read last: I-95 N.
-func (s *scanner) onRoad() bool {
-	t := s.lastSource()
-	if t == "" || !isDigit(t[len(t)-1]) {
-		return false
-	}
-	if strings.HasPrefix(t, "I-") {
-		return true
-	}
-	for k := 2; k <= 5; k++ {
-		if w := s.wordBack(k); w == "highway" || w == "route" || w == "interstate" {
-			return true
-		}
-	}
-	return false
-}
 
 // following is the word behind a space in small letters.
 func following(after string) string {
@@ -420,6 +409,9 @@ var (
 	inBrackets   = lazy(`^\(\d{1,3}[a-z]?\)`)
 )
 
+// revision is the letter of one: Rev. C.
+var revision = lazy(`^[A-HJ-Z](?:$|[,;:)]|\s[^A-Z])`)
+
 // approached is what stands behind lim.
 var approached = lazy(`^ [a-z] ?(?:→|->)`)
 
@@ -434,13 +426,6 @@ var codeAhead = lazy(`^[A-Z]{1,4}[ -]?\d`)
 
 // courses are how long a treatment lasts.
 var courses = lazy(`^ ?\d{1,3} ?(?:days?|weeks?|wks?|months?|mos?|hours?|hrs?|d)\b`)
-
-var streetEnds = set(`street avenue road boulevard drive lane court place square way parkway quay crescent terrace highway trail plaza circle row`)
-
-var streetAhead = lazy(`^(?:[A-Z0-9]\w+ ){0,2}(?:[A-Z0-9]\w+ )(?:St|Ave|Rd|Blvd|Dr|Ln|Street|Avenue|Road|Drive|Lane)`)
-
-// numberedStreet is one without its kind: E. 34th.
-var numberedStreet = lazy(`^\d{1,3}(?:st|nd|rd|th)\b`)
 
 // afterName reports whether the word before has a capital: Main St.
 func (s *scanner) afterName() bool {

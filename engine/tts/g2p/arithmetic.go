@@ -61,6 +61,16 @@ var arithmetic = []pattern{
 		}
 		return join(out, s.unitAfter(false))
 	}},
+	// 1/4-20 of a screw
+	{re(`(\d{1,2})/(4|8|16|32|64)(["″])?-(\d{1,2})`), func(m []string, s *scanner) []string {
+		out := fraction("", m[1], m[2], s.accent)
+		if m[3] != "" {
+			out = append(out, "inch")
+		}
+		return join(out, cardinal(m[4], s.accent))
+	}},
+	// 50/60 Hz
+	{re(`50/60 ?Hz`), func(m []string, s *scanner) []string { return []string{"fifty", "sixty", "hertz"} }},
 	// 1/250 s of a camera
 	{re(`1/(\d{1,5})\s?s(?:ec)?`), func(m []string, s *scanner) []string {
 		if atoi(m[1]) < 2 {
@@ -133,6 +143,10 @@ var arithmetic = []pattern{
 			return nil
 		}
 		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent), []string{"to"}, inPairs(m[3], s.accent), inPairs(m[4], s.accent))
+	}},
+	// 26:1770–1774, of a journal
+	{re(`(\d{1,4}):(\d{3,5})[-–](\d{2,5})`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{","}, cardinal(m[2], s.accent), []string{"to"}, cardinal(m[3], s.accent))
 	}},
 	// 3:1
 	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
@@ -363,6 +377,9 @@ func (s *scanner) operator(number bool) {
 		if o.sign == " / " && measured().MatchString(s.lastSource()) && measuredToo().MatchString(after[:min(len(after), 24)]) {
 			continue // 425 °F / 220 °C
 		}
+		if o.sign == " - " && strings.ContainsRune(currencyMarks, firstRune(after)) && strings.IndexAny(s.lastSource(), currencyMarks) < 0 {
+			continue // 256GB - $1,199
+		}
 		if last := s.lastSource(); o.sign == " / " && len(last) > 1 && digitsOf(last) == "" {
 			continue // 10 a.m. PST / 1 p.m. EST
 		}
@@ -374,6 +391,8 @@ func (s *scanner) operator(number bool) {
 			switch {
 			case o.sign == " - " && s.ranges(after):
 				o.say = "to"
+			case o.sign == "-" && suffixed(s.lastSource(), after):
+				o.say = "dash"
 			case o.sign == "-" && difference().MatchString(after[:min(len(after), 16)]):
 				o.say = "minus" // 5-3=2
 			case o.say == "times" && measured().MatchString(s.lastSource()) && measuredToo().MatchString(after[:min(len(after), 24)]):
@@ -384,6 +403,15 @@ func (s *scanner) operator(number bool) {
 			return
 		}
 	}
+}
+
+// thread is one of screws.
+var thread = lazy(`^M\d{1,2}$`)
+
+// suffixed reports whether a hyphen stands between a long number of something and one of its parts: 10045-2.
+func suffixed(number, after string) bool {
+	k := digitRun(after)
+	return len(number) > 4 && digitsOf(number) == number && k < 3 && !strings.HasPrefix(after[k:], ",")
 }
 
 // difference is what stands behind the sign of one whose value is said.

@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -320,6 +321,14 @@ var namedDates = []pattern{
 			return nil
 		}
 		return []string{"!" + m[0]}
+	}},
+	// UTC+5:30
+	{re(`(UTC|GMT) ?([-+−±])(\d{1,2})(?::?([0-5]\d))?`), func(m []string, s *scanner) []string {
+		out := join([]string{"!" + m[1]}, strings.Fields(map[string]string{"+": "plus", "-": "minus", "−": "minus", "±": "plus or minus"}[m[2]]), cardinal(strconv.Itoa(atoi(m[3])), s.accent))
+		if m[4] != "" && m[4] != "00" {
+			out = join(out, cardinal(m[4], s.accent))
+		}
+		return out
 	}},
 	{re(`AM/PM`), func(m []string, s *scanner) []string { return []string{"!AM", "!PM"} }},
 	// T-10 seconds

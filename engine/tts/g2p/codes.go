@@ -8,7 +8,7 @@ import (
 // Strings of digits that are no quantities: telephone numbers, ISBNs, addresses
 // of machines, versions, serial numbers.
 var codes = []pattern{
-	hardware, internet, account, traced, oven, publication,
+	hardware, internet, account, traced, mixed, oven, publication,
 	// arXiv:2301.12345
 	{re(`(\d{4})\.(\d{4,5})(?:v(\d{1,2}))?`), func(m []string, s *scanner) []string {
 		if s.lastWord() != "arxiv" && s.wordBack(2) != "arxiv" {
@@ -195,6 +195,25 @@ var codes = []pattern{
 		}
 		return digits(m[0])
 	}},
+	// ****4242 of a card
+	{re(`\d{3,4}`), func(m []string, s *scanner) []string {
+		if before := s.text[max(0, s.i-3):s.i]; before != "***" && before != "xxx" && before != "XXX" && before != "•" {
+			return nil
+		}
+		return digits(m[0])
+	}},
+	// 225/45R17 91W of a tire
+	{re(`(?:P|LT)?(\d{3})/(\d{2}) ?Z?R(\d{2})(?: (\d{2,3})([H-Z]))?`), func(m []string, s *scanner) []string {
+		out := join(inPairs(m[1], s.accent), cardinal(m[2], s.accent), []string{"!R"}, cardinal(m[3], s.accent))
+		if m[4] != "" {
+			out = append(join(out, cardinal(m[4], s.accent)), "!"+m[5])
+		}
+		return out
+	}},
+	// 95/46/EC
+	{re(`(\d{2,4})/(\d{1,4})/([A-Z]{2,4})`), func(m []string, s *scanner) []string {
+		return append(join(inPairs(m[1], s.accent), inPairs(m[2], s.accent)), "!"+m[3])
+	}},
 	// i7-12700K
 	{re(`(\d{2})(\d{3})([A-Z]{1,2})`), func(m []string, s *scanner) []string {
 		if s.before() != '-' {
@@ -345,7 +364,7 @@ var namedCodes = []pattern{
 		}
 		return append([]string{m[1]}, inPairs(m[2], s.accent)...)
 	}},
-	traced,
+	traced, mixed,
 	// sizes S–XXL
 	{re(`(X{0,4}S|M|L|X{1,4}L)[-–](X{0,4}S|M|L|X{1,4}L)`), func(m []string, s *scanner) []string {
 		if w := s.lastWord(); !strings.Contains(m[0], "X") && w != "size" && w != "sizes" || m[1] == m[2] {

@@ -136,6 +136,11 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	case r == '*' && (joins(before) || before == ')') && strings.HasPrefix(rest, "**") && starPower().MatchString(rest[:min(len(rest), 8)]) && !s.emphasized():
 		k, words := power("^" + rest[2:])
 		s.say(strings.Join(words, " "), k+1) // i**2
+	case r == '*' && spaced && strings.HasPrefix(rest, "** ") && numberAhead().MatchString(rest[3:min(len(rest), 12)]):
+		k, words := power("^" + numberAhead().FindString(rest[3:min(len(rest), 12)]))
+		s.say(strings.Join(words, " "), k+2) // i ** 2
+	case r == '|' && spaced && strings.HasPrefix(rest, "|| ") && !s.tabled():
+		s.say("or", 2)
 	case r == '*' && s.lastWord() == "select":
 		s.say("star", n)
 	case r == '*' || r == '`' || r == '|' || r == '_' || r == '~' || r == '-' || r == '/' || r == '\'' || r == '’' || r == '‘':
@@ -160,6 +165,12 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.put(append([]string{"hash"}, characters(w)...), n+len(w))
 	case r == '<' && heartAhead().MatchString(rest[:min(len(rest), 8)]):
 		s.say("heart", 2)
+	case (r == 'Ø' || r == '⌀') && unicode.IsDigit(next) || r == '⌀':
+		s.say("diameter", n)
+	case r == '×' && thread().MatchString(s.lastSource()):
+		s.say("by", n) // M8×1.25
+	case r == '×' && courses().MatchString(rest[n:min(len(rest), n+16)]) && s.lastWord() != "" && digitsOf(s.lastSource()) == "":
+		s.say("for", n) // BID × 10 d
 	case r == '¯' && strings.HasPrefix(rest, shrug):
 		s.say("shrug", len(shrug))
 	case r == '#':
@@ -242,6 +253,15 @@ var heartAhead = lazy(`^<3+(?:$|[\s]*$|[!.,;)]|\s*(?:<3|\n))`)
 
 const shrug = `¯\_(ツ)_/¯`
 
+// numberAhead is a number or a letter on its own.
+var numberAhead = lazy(`^(?:\d{1,3}|[a-z])\b`)
+
+// tabled reports whether the line is one of a table.
+func (s *scanner) tabled() bool {
+	line := s.text[max(0, s.i-longest):s.i]
+	return strings.HasPrefix(strings.TrimLeft(line[strings.LastIndexByte(line, '\n')+1:], " "), "|")
+}
+
 // shellPath are folders that begin with a variable of a shell.
 var shellPath = lazy(`^\$[A-Z_][A-Z0-9_]+(?:[/:]{1,2}\$?[A-Za-z0-9_-][A-Za-z0-9_.-]*)*(?::?/[A-Za-z0-9_-]+|:\$[A-Z_][A-Z0-9_]+)`)
 
@@ -276,7 +296,7 @@ var (
 var dividend = lazy(`(?:\)|[ (][a-zA-Z0-9]|[²³]) $`)
 
 // quotient is what stands behind a parenthesis that is divided, on the left of an equation.
-var quotient = lazy(`^/[a-z0-9] =`)
+var quotient = lazy(`^/(?:[a-z0-9] =|\d?[a-z](?:$|[\s,.;)]))`)
 
 // starPower is a power as programs write it.
 var starPower = lazy(`^\*\*\d{1,3}(?:[^*\d]|$)`)

@@ -161,6 +161,9 @@ var perAgain = lazy(`^/([A-Za-z]{1,3})\b`)
 // perArea is a second thing that is divided by, with its number.
 var perArea = lazy(`^/ ?(\d+(?:\.\d+)?) ?(m|cm|km|ft)([²³])`)
 
+// rating is the rest of a class: V-0.
+var rating = lazy(`^-\d(?:$|[\s,.;)])`)
+
 // aged is what stands behind y of years.
 var aged = lazy(`^(?:$|[.,;)]|\s(?:old|ago)\b)`)
 
@@ -213,6 +216,9 @@ func measure(m []string, s *scanner) []string {
 	}
 	if gap == "-" && len(unit) == 1 && upper(unit[0]) && slash == "" && !unicode.IsLower(firstRune(s.nextWord())) {
 		return nil // unit 11-A
+	}
+	if bare && len(unit) == 1 && upper(unit[0]) && rating().MatchString(s.text[end:min(len(s.text), end+4)]) {
+		return nil // UL 94 V-0
 	}
 	if unit == "ac" && gap == "" {
 		return nil // b² − 4ac, 802.11ac

@@ -115,7 +115,7 @@ func (s *scanner) step() {
 		}
 	}
 	switch {
-	case unicode.IsLetter(r) && raised[r] == 0:
+	case unicode.IsLetter(r) && raised[r] == 0 && !(r == 'Ø' && unicode.IsDigit(firstRune(rest[n:]))):
 		s.word(rest)
 	case (r == '\'' || r == '’') && !joins(before) && contraction(rest) > 0:
 		k := contraction(rest)

@@ -227,9 +227,27 @@ var publication = pattern{re(`10\.(\d{4,9})/([A-Za-z0-9][A-Za-z0-9._/()-]{1,60})
 	return out
 }}
 
+// mixed is a serial number in groups of letters and figures that change more than once: 8F3K-22QX.
+var mixed = pattern{re(`[A-Z0-9]{3,8}(?:-[A-Z0-9]{2,8}){1,5}`), func(m []string, s *scanner) []string {
+	changes := 0
+	for _, group := range strings.Split(m[0], "-") {
+		n := 0
+		for k := 1; k < len(group); k++ {
+			if isDigit(group[k]) != isDigit(group[k-1]) {
+				n++
+			}
+		}
+		changes = max(changes, n)
+	}
+	if changes < 2 {
+		return nil
+	}
+	return inGroups(m[0])
+}}
+
 // texted are words as they are written in a hurry, with figures for sounds.
 var texted = map[string]string{
-	"k8s": "kubernetes", "a11y": "accessibility", "2nite": "tonight", "2night": "tonight", "2day": "today", "2moro": "tomorrow", "2morrow": "tomorrow", "2mrw": "tomorrow", "2gether": "together", "4ever": "forever", "4eva": "forever", "gr8": "great", "l8r": "later", "l8": "late", "m8": "mate", "w8": "wait", "h8": "hate", "b4": "before", "str8": "straight", "some1": "someone", "any1": "anyone", "every1": "everyone", "no1": "no one", "2b": "to be", "4u": "for you", "2u": "to you", "f2f": "face to face", "b2b": "!B to !B", "b2c": "!B to !C", "p2p": "peer to peer", "sk8": "skate", "h8rs": "haters", "h8ers": "haters",
+	"k8s": "kubernetes", "a11y": "accessibility", "2nite": "tonight", "2night": "tonight", "2day": "today", "2moro": "tomorrow", "2morrow": "tomorrow", "2mrw": "tomorrow", "2gether": "together", "4get": "forget", "4got": "forgot", "l33t": "leet", "4ever": "forever", "4eva": "forever", "gr8": "great", "l8r": "later", "l8": "late", "m8": "mate", "w8": "wait", "h8": "hate", "b4": "before", "str8": "straight", "some1": "someone", "any1": "anyone", "every1": "everyone", "no1": "no one", "2b": "to be", "4u": "for you", "2u": "to you", "f2f": "face to face", "b2b": "!B to !B", "b2c": "!B to !C", "p2p": "peer to peer", "sk8": "skate", "h8rs": "haters", "h8ers": "haters",
 }
 
 // shorthand reads the word of letters and figures that rest begins with, and its length.

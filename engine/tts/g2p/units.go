@@ -55,7 +55,7 @@ func (s *scanner) raced(n string) bool {
 }
 
 // strand is what stands behind the 5′ of one of DNA.
-var strand = lazy(`^(?:→|->|[- ](?:end|UTR|cap|strand|to))`)
+var strand = lazy(`^(?:→|->|-[ACGTUacgtu]{3,}|[- ](?:end|UTR|cap|strand|to))`)
 
 // longitude is what stands behind a latitude.
 var longitude = lazy(`^,? \d{1,3}\.\d+ ?[EW]\b`)
