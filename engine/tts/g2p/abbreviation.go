@@ -340,7 +340,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		s.put([]string{"Drive"}, k)
 		return true
 	}
-	if d := cmp.Or(compass[w], directions[w]); d != "" && (winds[s.lastWord()] && (after == "" || after[0] == ' ' || after[0] == ',') || strings.HasPrefix(after, " ") && winds[following(after)]) {
+	if d := cmp.Or(compass[w], directions[w]); d != "" && (s.heading(after) || winds[s.lastWord()] && (after == "" || after[0] == ' ' || after[0] == ',') || strings.HasPrefix(after, " ") && winds[following(after)]) {
 		s.put([]string{d}, k)
 		return true
 	}
@@ -392,7 +392,7 @@ func following(after string) string {
 }
 
 // labelNames are abbreviations before a colon.
-var labelNames = map[string]string{"tel": "telephone", "wt": "weight", "ht": "height", "amt": "amount", "acct": "account", "addr": "address", "dept": "department", "appt": "appointment", "qty": "quantity", "mgr": "manager", "desc": "description", "ext": "extension", "sched": "schedule", "bal": "balance", "temp": "temperature"}
+var labelNames = map[string]string{"hrs": "hours", "tel": "telephone", "wt": "weight", "ht": "height", "amt": "amount", "acct": "account", "addr": "address", "dept": "department", "appt": "appointment", "qty": "quantity", "mgr": "manager", "desc": "description", "ext": "extension", "sched": "schedule", "bal": "balance", "temp": "temperature"}
 
 // charts are words before what a patient complains of.
 var charts = set("patient m f old man woman male female he she")

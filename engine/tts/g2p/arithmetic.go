@@ -169,7 +169,7 @@ var arithmetic = []pattern{
 }
 
 // overs stand behind the runs and wickets of cricket.
-var overs = lazy(`^ (?:\((?:\d{1,3}(?:\.\d)? ov|[A-Z][a-z]+ \d)|in \d{1,3}(?:\.\d)? overs|dec\b|declared)`)
+var overs = lazy(`^ (?:\((?:\d{1,3}(?:\.\d)? ov|[A-Z][a-z]+ \d)|in \d{1,3}(?:\.\d)? overs|dec\b|declared|by \d+ (?:runs?|wickets?)\b)`)
 
 // rated reports whether n/of is what someone gave or got, and no fraction: of ten, if it is no
 // part of something or of a sum, of other round numbers, behind a word that says so.

@@ -103,6 +103,11 @@ var dates = []pattern{
 	{re(`(0?[1-9]|1[0-2])/((?:19|20)\d\d)`), func(m []string, s *scanner) []string { return append([]string{month(m[1])}, year(m[2], s.accent)...) }},
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
+		if abbreviated := s.lastSource(); strings.EqualFold(abbreviated, "exp") || strings.EqualFold(abbreviated, "exp.") {
+			if n := atoi(m[1]); n > 0 && n < 13 && len(m[2]) == 2 {
+				return append([]string{month(m[1])}, shortYear(m[2], s.accent)...) // of a card
+			}
+		}
 		common := atoi(m[1]) < atoi(m[2]) && atoi(m[2]) <= 12
 		if appointed().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) {
 			return dayOf(m[1], m[2], "", s.accent) // 10/4 @ 9:15
@@ -168,7 +173,7 @@ var dates = []pattern{
 // dateWords are words behind which 10/31 is a day, written those before "of" and one, clockWords those behind which 0900 is a time,
 // beforeYears those behind which '08 is a year.
 var (
-	dateWords   = set("on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
+	dateWords   = set("available exp on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
 	written     = set("week letter email e-mail memo note notice invoice order call meeting message report statement")
 	lasting     = set("after within every took takes take taking last lasts lasted than about under over timeout delay interval waited wait waits sleep equals for another")
 	departing   = set("arrives departs leaves train service bus from to arriving departing leaving")

@@ -50,6 +50,8 @@ var clocks = []pattern{
 	}},
 	// 3:05 pm, 15:30, 1:02:03
 	{re(`(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?:\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?))?`), sayTime},
+	// 15:00h
+	{re(`([01]?\d|2[0-4]):([0-5]\d)h`), func(m []string, s *scanner) []string { return clock(m[1], m[2]) }},
 	// 14:05Z
 	{re(`([01]?\d|2[0-3]):([0-5]\d)Z`), func(m []string, s *scanner) []string { return append(clock(m[1], m[2]), "!Z") }},
 	// 6:30a–7p

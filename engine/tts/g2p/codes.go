@@ -183,7 +183,7 @@ var codes = []pattern{
 		if !labels[s.lastWord()] {
 			return nil
 		}
-		return join(cardinal(m[1], s.accent), cardinal(m[2], s.accent))
+		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
 	}},
 	// a telephone number in one run, and other runs that nobody counts by
 	{re(`([2-9]\d\d)(\d{3})(\d{4})|\d{12,30}`), func(m []string, s *scanner) []string {
@@ -223,10 +223,7 @@ var codes = []pattern{
 	}},
 	// digits after a word that wants them one by one, or in pairs
 	{re(`\d{2,10}`), func(m []string, s *scanner) []string {
-		w := s.lastWord()
-		if n := len(s.out); n > 0 && s.out[n-1].Phonemes == ":" {
-			w = s.wordBack(2) // PIN: 0742
-		}
+		w := s.label()
 		after := firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
 		switch {
 		case len(m[0]) > 3 && len(m[0]) < 6 && s.i > 1 && s.text[s.i-1] == ':' && unicode.IsSpace(runeBefore(s.text[:s.i-1])):
@@ -343,18 +340,6 @@ var (
 // shells are those of electrons, with how many they hold.
 var shells = lazy(`([1-7])([spdf])([⁰¹²³⁴-⁹]+)`)
 
-// docket is the number of a case before a court: 3:21-cv-04567-JD.
-var docket = pattern{re(`(?:(\d):)?(\d{2})-([a-z]{2})-(\d{4,6})((?:-[A-Z]{2,4}){0,2})`), func(m []string, s *scanner) []string {
-	out := join(digits(m[1]), cardinal(m[2], s.accent), []string{"!" + strings.ToUpper(m[3]), ","}, digits(m[4]))
-	for _, judge := range strings.Split(m[5], "-")[1:] {
-		out = append(out, "!"+judge)
-	}
-	return out
-}}
-
-// courtRules are what the rules of American courts are of.
-var courtRules = map[string]string{"Civ": "civil", "Crim": "criminal", "App": "appellate", "Evid": "evidence", "Bankr": "bankruptcy"}
-
 var namedCodes = []pattern{
 	dotted, version, hardware, internet, account,
 	// SAVE20, COVID19
@@ -410,6 +395,13 @@ var namedCodes = []pattern{
 			return nil // A⁻¹
 		}
 		return ion(m[1], m[2], map[string]string{"⁺": "plus", "⁻": "minus"}[m[3]], s)
+	}},
+	// blood type O-
+	{re(`(AB|[ABO])([-−+])`), func(m []string, s *scanner) []string {
+		if s.label() != "type" && s.nextWord() != "blood" && s.nextWord() != "donor" && s.nextWord() != "donors" {
+			return nil
+		}
+		return []string{"!" + m[1], map[string]string{"+": "positive", "-": "negative", "−": "negative"}[m[2]]}
 	}},
 	// B- average
 	{re(`([A-DF])[-−]`), func(m []string, s *scanner) []string {

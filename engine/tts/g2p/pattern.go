@@ -130,6 +130,14 @@ func possessed(rest string) bool {
 // lastWord is the word read last, in small letters, "" if something else was.
 func (s *scanner) lastWord() string { return s.wordBack(1) }
 
+// label is the word read last, before a colon too: PIN: 0742.
+func (s *scanner) label() string {
+	if n := len(s.out); n > 0 && s.out[n-1].Phonemes == ":" {
+		return s.wordBack(2)
+	}
+	return s.lastWord()
+}
+
 // wordBack is the k-th item from the end, in small letters, if it is a word.
 func (s *scanner) wordBack(k int) string {
 	n := len(s.out)

@@ -147,6 +147,19 @@ var compass = map[string]string{"NW": "northwest", "NE": "northeast", "SW": "sou
 // quarters are what lies in a direction: the NE corner.
 var quarters = set("corner side coast wind winds region quadrant part end edge wall of slope tip")
 
+// headings are words before the direction one goes in, and what it is measured by; goingOn is what
+// may stand behind it.
+var (
+	headings = set("go head heading drive continue walk turn travel proceed bear keep sail fly miles mile kilometers kilometer minutes blocks block feet meters yards")
+	goingOn  = set("on of to from along past toward towards then until for and")
+)
+
+// heading reports whether a letter before after is the direction that one goes in, or in which
+// something lies: go N on Elm, 12 km S of Izmir.
+func (s *scanner) heading(after string) bool {
+	return headings[s.lastWord()] && (after == "" || goingOn[following(after)])
+}
+
 // roads are letters before the number of one.
 var roads = set("US SR CR FM SH")
 

@@ -79,7 +79,7 @@ var (
 	alarms         = set("call calls called calling dial dialed dialing phone phoned ring text")
 	emergencyWords = set("call calls caller callers operator operators dispatcher dispatchers emergency")
 	pairedNumbers  = set(`bio biology chem chemistry econ math psych psychology calc physics stats english history sociology philosophy listen listens office rfc iso port form exit section bwv channel locker building porsche bmw ferrari mercedes radeon geforce ryzen galaxy nokia rx flight boeing airbus cessna piper peugeot lexus levi's room suite route highway interstate bus apartment gate http error status rtx gtx`)
-	labels         = set("table figure exhibit form schedule exercise problem example listing equation plate diagram")
+	labels         = set("room suite apartment unit table figure exhibit form schedule exercise problem example listing equation plate diagram")
 	coding         = set("exit status error return response result http fault")
 	answers        = set("400 401 403 404 405 408 409 410 418 422 429 500 501 502 503 504")
 	answered       = set("error errors page response from status for on when and or instead back in at to")
@@ -268,3 +268,15 @@ func shorthand(rest string) (int, []string) {
 	}
 	return 0, nil
 }
+
+// docket is the number of a case before a court: 3:21-cv-04567-JD.
+var docket = pattern{re(`(?:(\d):)?(\d{2})-([a-z]{2})-(\d{4,6})((?:-[A-Z]{2,4}){0,2})`), func(m []string, s *scanner) []string {
+	out := join(digits(m[1]), cardinal(m[2], s.accent), []string{"!" + strings.ToUpper(m[3]), ","}, digits(m[4]))
+	for _, judge := range strings.Split(m[5], "-")[1:] {
+		out = append(out, "!"+judge)
+	}
+	return out
+}}
+
+// courtRules are what the rules of American courts are of.
+var courtRules = map[string]string{"Civ": "civil", "Crim": "criminal", "App": "appellate", "Evid": "evidence", "Bankr": "bankruptcy"}

@@ -39,7 +39,7 @@ var units = map[string][2]string{
 }
 
 // per are units after a slash: km/h.
-var per = map[string]string{"bbl": "barrel", "h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
+var per = map[string]string{"d": "day", "bbl": "barrel", "h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
 	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "sh": "share", "nt": "night", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt", "m2": "square meter", "m3": "cubic meter", "s2": "second squared", "cm2": "square centimeter"}
 
 // races are words next to which 10k is a distance, raced those before it where nothing is counted.
@@ -56,6 +56,9 @@ func (s *scanner) raced(n string) bool {
 
 // strand is what stands behind the 5′ of one of DNA.
 var strand = lazy(`^(?:→|->|-[ACGTUacgtu]{3,}|[- ](?:end|UTR|cap|strand|to))`)
+
+// heights are words before how high something is.
+var heights = set("above below over at to elevation reach reaches near")
 
 // longitude is what stands behind a latitude.
 var longitude = lazy(`^,? \d{1,3}\.\d+ ?[EW]\b`)
@@ -137,7 +140,7 @@ var (
 )
 
 // anyCase are units that are written in capitals or small letters alike, by their small letters.
-var anyCase = map[string]string{"kw": "kW", "kwh": "kWh", "mwh": "MWh", "km": "km", "kg": "kg", "kgs": "kg", "cm": "cm", "lb": "lb", "lbs": "lbs", "oz": "oz", "ft": "ft", "hz": "Hz", "khz": "kHz", "mhz": "MHz", "ghz": "GHz", "kph": "kph", "mph": "mph",
+var anyCase = map[string]string{"kw": "kW", "kwh": "kWh", "mwh": "MWh", "km": "km", "kg": "kg", "kgs": "kg", "cm": "cm", "lb": "lb", "lbs": "lbs", "oz": "oz", "hz": "Hz", "khz": "kHz", "mhz": "MHz", "ghz": "GHz", "kph": "kph", "mph": "mph",
 	"mbps": "Mbps", "gbps": "Gbps", "kbps": "kbps", "hp": "hp", "rpm": "rpm", "psi": "psi", "mg": "mg", "ml": "mL", "hrs": "hrs", "mins": "mins", "secs": "secs", "yrs": "yrs", "bpm": "bpm", "mpg": "mpg", "mah": "mAh", "fps": "fps", "dpi": "dpi"}
 
 // quantity is a number with its unit.
@@ -212,7 +215,7 @@ var measures = []pattern{
 		return join(cardinal(m[1], s.accent), []string{one(m[1], "foot", "feet")}, cardinal(m[2], s.accent))
 	}},
 	{re(`(` + numeral + `)(['’′])`), func(m []string, s *scanner) []string {
-		if w := s.nextWord(); m[2] != "′" && !set("tall wide long high deep by x")[w] && !(s.lastWord() == "by" && s.wordBack(2) == "feet") {
+		if w := s.nextWord(); m[2] != "′" && !(len(m[1]) > 3 && heights[s.lastWord()]) && !set("tall wide long high deep by x")[w] && !(s.lastWord() == "by" && s.wordBack(2) == "feet") {
 			return nil
 		}
 		return append(decimal(m[1], s.accent), s.named1(m[1], "foot", "feet"))
