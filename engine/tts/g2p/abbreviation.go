@@ -32,7 +32,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	}
 	next := strings.TrimLeft(after[1:min(len(after), 24)], " ")
 	first := firstRune(next)
-	digit := first >= '0' && first <= '9' || first == '~' && len(next) > 1 && isDigit(next[1])
+	digit := first >= '0' && first <= '9' || first == '~' && len(next) > 1 && isDigit(next[1]) || priced[w] && strings.ContainsRune(currencyMarks, first)
 	upper := unicode.IsUpper(first)
 	name := upper && !starters[strings.ToLower(next[:wordLen(next)])]
 	small := w == strings.ToLower(w)
@@ -138,7 +138,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 			if small && (w == "temp" && (digit || first == '−' || first == '-') || shortened[w] && (first == ',' || unicode.IsLower(first))) && (beForms[following(next)] || !starters[following(next)]) {
 				break // the temp. outside
 			}
-			if small && ordinary[w] && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
+			if small && ordinary[w] && !(priced[w] && digit) && !(w == "al" && s.lastWord() == "et") || w == "Sun" && !s.weekday(first) && !dayParts[strings.ToLower(next[:wordLen(next)])] {
 				continue
 			}
 			if strings.Contains(" cf viz tel ", " "+strings.ToLower(w)+" ") {
@@ -168,6 +168,9 @@ var (
 	nths   = set("first second third")
 	verse  = lazy(`^\d{1,3}:\d`)
 )
+
+// priced are abbreviations before a sum of money, too.
+var priced = set("min max est ca bal temp")
 
 // onlyStates mean nothing else; stateWords are words behind which Ill. is a state too.
 var onlyStates = set("Ariz Calif Colo Conn Fla Kan Mich Minn Neb Nev Okla Tenn Wis Wyo")
@@ -330,6 +333,9 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	case dose[w] != "" && taken[s.wordBack(2)] && unicode.IsNumber(firstRune(s.lastSource())):
 		s.put([]string{one(s.lastSource(), dose[w], dose[w]+"s")}, k)
 		return true
+	case w == "x" && len(s.lastSource()) == 1 && upper(s.lastSource()[0]) && dimension().MatchString(after[:min(len(after), 4)]):
+		s.put([]string{"by"}, k) // W x H x D
+		return true
 	case w == "Del" && s.lastWord() == "plus":
 		s.put([]string{"delete"}, k)
 		return true
@@ -423,6 +429,9 @@ var codeIs = lazy(`^(?:is|was) (?:\d|[A-Z]{1,4}[ -]?\d)`)
 
 // codeAhead is a code of letters and figures.
 var codeAhead = lazy(`^[A-Z]{1,4}[ -]?\d`)
+
+// dimension is the letter of one.
+var dimension = lazy(`^ [A-Z](?:$|[^A-Za-z])`)
 
 // courses are how long a treatment lasts.
 var courses = lazy(`^ ?\d{1,3} ?(?:days?|weeks?|wks?|months?|mos?|hours?|hrs?|d)\b`)

@@ -156,6 +156,9 @@ var arithmetic = []pattern{
 		if scripture[s.lastWord()] && m[3] == "" {
 			return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent)) // Luke 2:1, Psalm 119:105
 		}
+		if s.before() == ':' && m[3] == "" {
+			return join(cardinal(m[1], s.accent), []string{","}, cardinal(m[2], s.accent)) // index.js:17:5
+		}
 		out := join(decimal(m[1], s.accent), []string{"to"}, decimal(m[2], s.accent))
 		if m[3] != "" {
 			out = join(out, []string{"to"}, decimal(m[3], s.accent))

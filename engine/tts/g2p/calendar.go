@@ -191,7 +191,7 @@ var dateAhead = lazy(`^\s?(?:(?:` + monthNames + `)\s\d|(?:` + dayNames + `)(?:[
 var dayAhead = lazy(`^(?:\s(?:to|and|through|until)\s|\s?[-–]\s?)\d{1,2}/\d{1,2}\b`)
 
 // appointed is the hour behind a day.
-var appointed = lazy(`^,? ?(?:@ ?\d|at \d{1,2}(?::\d\d| ?[ap]\b| ?[ap]\.?m))`)
+var appointed = lazy(`^,? ?(?:@ ?\d|at \d{1,2}(?::\d\d| ?[ap]\b| ?[ap]\.?m)| \$?\d{1,5}(?:\.\d+)?[CP]\b)`)
 
 // betweenDays reports whether 5/12 is the first or second day of a range: from 5/12 to 5/19.
 func (s *scanner) betweenDays() bool {
@@ -302,7 +302,7 @@ var namedDates = []pattern{
 	}},
 	// March 5, 2024; Mar. 3–5
 	{re(`((?i:` + monthNames + `))\s(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
-		if n := atoi(m[2]); n < 1 || n > 31 || atoi(m[3]) > 31 {
+		if n := atoi(m[2]); n < 1 || n > 31 || atoi(m[3]) > 31 || rateBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)]) {
 			return nil
 		}
 		out := append([]string{month(m[1])}, ordinal(cardinal(strings.TrimLeft(m[2], "0"), US))...)
@@ -353,6 +353,9 @@ var (
 	shortDays   = map[string]string{"Mo": "Monday", "Tu": "Tuesday", "We": "Wednesday", "Th": "Thursday", "Fr": "Friday", "Sa": "Saturday", "Su": "Sunday"}
 	lessonAhead = lazy(`^,? ?(?:@|at |from |class|\d{1,2}(?::\d\d|[-–]|[ap]))`)
 )
+
+// rateBehind is the rest of a rate, which is no day: APR 6.875%.
+var rateBehind = lazy(`^(?:\.\d| ?%)`)
 
 // dayBefore are words behind which Sat is a day though no stop is behind it; dayLinks join two days.
 var (

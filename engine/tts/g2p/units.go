@@ -34,7 +34,7 @@ var units = map[string][2]string{
 	"mm Hg": {"millimeter of mercury", "millimeters of mercury"}, "req": {"request", "requests"}, "reqs": {"request", "requests"}, "tok": {"token", "tokens"}, "ops": {"operation", "operations"}, "ac": {"acre", "acres"},
 	"d": {"day", "days"}, "y": {"year", "years"}, "ov": {"overs", "overs"},
 	"pts": {"point", "points"}, "pp": {"percentage point", "percentage points"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
-	"sf": {"square foot", "square feet"}, "gb": {"gigabyte", "gigabytes"}, "mb": {"megabyte", "megabytes"}, "tb": {"terabyte", "terabytes"}, "kb": {"kilobyte", "kilobytes"}, "trn": {"trillion", "trillion"}, "dBA": {"!DBA", "!DBA"}, "dBm": {"!DBM", "!DBM"}, "dBi": {"!DBI", "!DBI"},
+	"sh": {"share", "shares"}, "sf": {"square foot", "square feet"}, "gb": {"gigabyte", "gigabytes"}, "mb": {"megabyte", "megabytes"}, "tb": {"terabyte", "terabytes"}, "kb": {"kilobyte", "kilobytes"}, "trn": {"trillion", "trillion"}, "dBA": {"!DBA", "!DBA"}, "dBm": {"!DBM", "!DBM"}, "dBi": {"!DBI", "!DBI"},
 	"k": {"thousand", "thousand"}, "pct": {"percent", "percent"}, "fl. oz": {"fluid ounce", "fluid ounces"}, "mIU": {"milli I U", "milli I U"}, "mEq": {"milliequivalent", "milliequivalents"}, "Mly": {"million light years", "million light years"}, "Mpc": {"megaparsec", "megaparsecs"}, "kpc": {"kiloparsec", "kiloparsecs"}, "ppt": {"percentage point", "percentage points"}, "µM": {"micromolar", "micromolar"}, "mM": {"millimolar", "millimolar"}, "nM": {"nanomolar", "nanomolar"}, "acre-ft": {"acre foot", "acre feet"}, "bn": {"billion", "billion"},
 }
 
@@ -204,12 +204,20 @@ var measures = []pattern{
 		return join(minus(m[1]), decimal(m[2], s.accent), []string{s.named1(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
 	}},
 	// a 5'x7' rug
-	{re(`(` + numeral + `)(['’′"″])\s?[x×]\s?(` + numeral + `)['’′"″]`), func(m []string, s *scanner) []string {
-		name := []string{s.named1("", "foot", "feet")}
+	{re(`(` + numeral + `)(['’′"″])\s?[x×]\s?(` + numeral + `)['’′"″](?:\s?[x×]\s?(` + numeral + `)['’′"″])?`), func(m []string, s *scanner) []string {
+		name := [2]string{"foot", "feet"}
 		if m[2] == `"` || m[2] == "″" {
-			name = []string{s.named1("", "inch", "inches")}
+			name = units["in"]
 		}
-		return join(decimal(m[1], s.accent), []string{"by"}, decimal(m[3], s.accent), name)
+		said := s.named1("", name[0], name[1])
+		if w := s.nextWord(); w != "" && unicode.IsLower(firstRune(w)) && pluralNoun(w) && !undescribed[w] {
+			said = name[0] // 4' x 8' sheets
+		}
+		out := join(decimal(m[1], s.accent), []string{"by"}, decimal(m[3], s.accent))
+		if m[4] != "" {
+			out = join(out, []string{"by"}, decimal(m[4], s.accent))
+		}
+		return append(out, said)
 	}},
 	{re(`([1-9])['’](1[01]|\d)`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{one(m[1], "foot", "feet")}, cardinal(m[2], s.accent))
