@@ -180,7 +180,7 @@ var stateWords = set("in from near of across outside northern southern eastern w
 // beforeOf are abbreviations before "of"; books are those of the Bible that are cut short
 // without a stop, before a chapter and a verse.
 var (
-	beforeOf = map[string]string{"Sec": "Secretary", "No": "number", "no": "number"}
+	beforeOf = map[string]string{"Ct": "Court", "Sec": "Secretary", "No": "number", "no": "number"}
 	books    = map[string]string{"Gen": "Genesis", "Ex": "Exodus", "Heb": "Hebrews", "Jas": "James", "Phil": "Philippians", "Gal": "Galatians", "Eph": "Ephesians", "Dan": "Daniel", "Prov": "Proverbs", "Deut": "Deuteronomy", "Lev": "Leviticus", "Ps": "Psalm", "Isa": "Isaiah", "Mt": "Matthew", "Matt": "Matthew", "Mk": "Mark", "Lk": "Luke", "Jn": "John", "Rom": "Romans", "Cor": "Corinthians", "Rev": "Revelation"}
 )
 
@@ -194,7 +194,7 @@ var over = map[string]string{"y": "year", "q": "quarter", "m": "month", "w": "we
 var (
 	perWords       = set("a per each one every")
 	spans          = set("sec min hr wk mo yr")
-	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot id")
+	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot batch tracking claim ticket confirmation id")
 	taken          = set("take takes took taking taken give dispense of")
 	dose           = map[string]string{"tab": "tablet", "tabs": "tablet", "cap": "capsule", "caps": "capsule"}
 	sizes          = map[string]string{"med": "medium", "lg": "large", "lrg": "large", "sm": "small"}
@@ -213,6 +213,9 @@ var (
 // counts reads abbreviations behind numbers, 5th c. and 2 c. of flour, and the no. of phone no.
 func (s *scanner) counts(w, next string) string {
 	first := firstRune(next)
+	if s.journal(w, next) {
+		return journals[w]
+	}
 	switch full := behindOrdinals[strings.ToLower(w)]; {
 	case full != "" && s.afterOrdinal() && ends[w] == "":
 		return full
@@ -228,6 +231,8 @@ func (s *scanner) counts(w, next string) string {
 		return "revision"
 	case strings.EqualFold(w, "long") && meridian().MatchString(next):
 		return "longitude"
+	case w == "sz":
+		return "size"
 	case w == "vol" && unicode.IsNumber(firstRune(s.lastSource())):
 		return "volume"
 	case w == "no" && numberedThings[s.lastWord()]:
@@ -283,6 +288,9 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		if strings.HasPrefix(after, "²") || strings.HasPrefix(after, "³") {
 			s.operator(true) // sin² x
 		}
+		return true
+	case w == "yo" && unicode.IsNumber(firstRune(s.lastSource())):
+		s.put([]string{"year", "old"}, k)
 		return true
 	case (w == "y" || w == "yr") && strings.HasPrefix(after, "/o") && !joins(firstRune(after[2:])):
 		s.put([]string{"year", "old"}, k+2)
@@ -384,7 +392,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 var ends = map[string]string{"St": "Street", "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Ln": "Lane", "Pkwy": "Parkway", "Hwy": "Highway", "Ct": "Court", "Pl": "Place", "Sq": "Square"}
 
 // numberedToo are abbreviations before a number that are written without a stop too.
-var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
+var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "para": "paragraph", "paras": "paragraphs", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
 
 // labelAhead is a number with a letter in front: F-22, A1.
 var labelAhead = lazy(`^[A-Z](?:(?:-|\.)?\d|[,;:)]|\.?$)`)

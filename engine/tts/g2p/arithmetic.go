@@ -62,7 +62,10 @@ var arithmetic = []pattern{
 		return join(out, s.unitAfter(false))
 	}},
 	// 1/4-20 of a screw
-	{re(`(\d{1,2})/(4|8|16|32|64)(["″])?-(\d{1,2})`), func(m []string, s *scanner) []string {
+	{re(`(\d{1,2})/(2|4|8|16|32|64)(["″])?-(\d{2})`), func(m []string, s *scanner) []string {
+		if strings.HasPrefix(s.text[s.matchEnd:], "/") {
+			return nil
+		}
 		out := fraction("", m[1], m[2], s.accent)
 		if m[3] != "" {
 			out = append(out, "inch")
@@ -156,6 +159,9 @@ var arithmetic = []pattern{
 		if scripture[s.lastWord()] && m[3] == "" {
 			return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent)) // Luke 2:1, Psalm 119:105
 		}
+		if s.lettersBefore() && m[3] == "" && len(m[1]) > 3 && yearAhead().MatchString(m[2]) {
+			return join(cardinal(m[1], s.accent), year(m[2], s.accent)) // EN 55032:2015
+		}
 		if s.before() == ':' && m[3] == "" {
 			return join(cardinal(m[1], s.accent), []string{","}, cardinal(m[2], s.accent)) // index.js:17:5
 		}
@@ -190,7 +196,7 @@ func (s *scanner) rated(n int, of string) bool {
 }
 
 var (
-	countable = set("step page part slide chapter day round phase stage layer epoch item lesson question episode track batch attempt game leg heat lap")
+	countable = set("retry try attempts shard worker task test chunk file request step page part slide chapter day round phase stage layer epoch item lesson question episode track batch attempt game leg heat lap")
 	outOf     = set("5 20 25 30 40 50 60 100")
 	ratings   = set("score scored scores scoring rate rated rates rating ratings gave give gives giving got get grade graded review reviewed mark marks stars test quiz exam")
 	sums      = set("plus minus times equals by over")
@@ -368,7 +374,9 @@ func (s *scanner) operator(number bool) {
 	if n, words := power(s.text[s.i:]); n > 0 {
 		s.space()
 		s.matchEnd = s.i + n
-		words = append(words, s.unitAfter(false)...)
+		if words = append(words, s.unitAfter(false)...); s.matchEnd == s.i+n && s.scientific() {
+			words = append(words, s.unitOfPower()...)
+		}
 		s.put(words, s.matchEnd-s.i)
 	}
 	rest := s.text[s.i:]
@@ -406,6 +414,33 @@ func (s *scanner) operator(number bool) {
 			return
 		}
 	}
+}
+
+// scientific reports whether ten is what is raised to a power.
+func (s *scanner) scientific() bool { return s.lastSource() == "10" || s.lastWord() == "ten" }
+
+var powerOfUnit = lazy(`^ ?([A-Za-zµΩ]{1,3})(?:/([A-Za-z]{1,3}))?(?:$|[\s,.;)])`)
+
+// unitOfPower reads the unit behind a power of ten, where single letters are units too: ×10⁻²³ J/K.
+func (s *scanner) unitOfPower() []string {
+	m := powerOfUnit().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)])
+	if m == nil {
+		return nil
+	}
+	u, k := productUnit(m[1])
+	if k == 0 || m[1] == "in" {
+		return nil
+	}
+	out := strings.Fields(u[1])
+	if m[2] != "" {
+		per, k := productUnit(m[2])
+		if k == 0 {
+			return nil
+		}
+		out = join(out, []string{"per"}, strings.Fields(per[0]))
+	}
+	s.matchEnd += len(strings.TrimRight(m[0], " \n\t,.;)"))
+	return out
 }
 
 // thread is one of screws.

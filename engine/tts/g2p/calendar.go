@@ -112,6 +112,9 @@ var dates = []pattern{
 		if appointed().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) {
 			return dayOf(m[1], m[2], "", s.accent) // 10/4 @ 9:15
 		}
+		if s.accent == US && possessors[s.lastWord()] && dated[s.nextWord()] {
+			return dayOf(m[1], m[2], "", s.accent) // the 9/12 visit
+		}
 		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && !(s.lastWord() == "of" && written[s.wordBack(2)]) && (common || !s.dueBy()) && (common || !strings.HasSuffix(s.lastWord(), "ed") || s.nextWord() != "") {
 			return nil
 		}
@@ -125,8 +128,8 @@ var dates = []pattern{
 			return nil
 		}
 		out := []string{"the"}
-		if s.lastWord() == "the" {
-			out = nil
+		if w := s.lastWord(); w == "the" || w == "happy" || possessors[w] || w == "next" || w == "last" {
+			out = nil // happy 4th of July
 		}
 		out = join(out, ordinal(cardinal(strings.TrimLeft(m[1], "0"), US)))
 		if m[2] != "" {
@@ -173,8 +176,9 @@ var dates = []pattern{
 // dateWords are words behind which 10/31 is a day, written those before "of" and one, clockWords those behind which 0900 is a time,
 // beforeYears those behind which '08 is a year.
 var (
-	dateWords   = set("available exp on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
+	dateWords   = set("available exp cob eod on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
 	written     = set("week letter email e-mail memo note notice invoice order call meeting message report statement")
+	dated       = set("visit meeting appointment call session deadline game match show concert episode issue flight email e-mail memo letter report statement invoice order class exam test party event launch release earnings election hearing attack attacks")
 	lasting     = set("after within every took takes take taking last lasts lasted than about under over timeout delay interval waited wait waits sleep equals for another")
 	departing   = set("arrives departs leaves train service bus from to arriving departing leaving")
 	clockWords  = set("at by until till before after around from to since dep arr departs arrives departing arriving departure arrival")

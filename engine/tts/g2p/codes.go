@@ -265,7 +265,7 @@ var codes = []pattern{
 	}},
 	// 3PO, 4B
 	{re(`(\d{1,3})([A-Z]{1,3})`), func(m []string, s *scanner) []string {
-		if _, ok := units[m[2]]; !s.labelled() && (ok && !(m[2] == "A" && unicode.IsUpper(firstRune(s.nextWord()))) || m[2] == "M" || m[2] == "K" && s.thousandfold(m[1])) || ordinalEnds[m[2]] {
+		if _, ok := unitOf(m[2]); !s.labelled() && (ok && !(m[2] == "A" && unicode.IsUpper(firstRune(s.nextWord()))) || m[2] == "M" || m[2] == "K" && s.thousandfold(m[1])) || ordinalEnds[m[2]] {
 			return nil
 		}
 		if m[2] == "UP" {
@@ -373,6 +373,8 @@ var namedCodes = []pattern{
 		}
 		return join(out, groupsOf(m[3]))
 	}},
+	// ORD→DEN
+	{re(`([A-Z]{3}) ?(?:→|->|–) ?([A-Z]{3})`), func(m []string, s *scanner) []string { return []string{"!" + m[1], "to", "!" + m[2]} }},
 	// U+1F600
 	{re(`U\+([0-9A-F]{4,6})`), func(m []string, s *scanner) []string {
 		return join([]string{"!U", "plus"}, characters(m[1]))

@@ -133,7 +133,7 @@ func address(s string, before rune) (int, []string) {
 	if s == "" {
 		return 0, nil
 	}
-	free := before == unicode.ReplacementChar || unicode.IsSpace(before) || strings.ContainsRune("(\"“'[`|*", before)
+	free := before == unicode.ReplacementChar || unicode.IsSpace(before) || strings.ContainsRune("(\"“'[`|*=", before)
 	m := ""
 	switch c := s[0]; {
 	case c == '-':

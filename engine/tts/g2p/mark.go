@@ -159,7 +159,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 		s.space()
 		s.put(append([]string{"at"}, partsOf(rest[n:k])...), k)
-	case r == '#' && !joins(before) && color(rest[n:]) != "":
+	case r == '#' && !joins(before) && !numberedThings[s.lastWord()] && color(rest[n:]) != "":
 		w := color(rest[n:])
 		s.space()
 		s.put(append([]string{"hash"}, characters(w)...), n+len(w))
@@ -167,6 +167,8 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say("heart", 2)
 	case (r == 'Ø' || r == '⌀') && unicode.IsDigit(next) || r == '⌀':
 		s.say("diameter", n)
+	case r == '·' && joins(before) && joins(next) && len(s.lastSource()) == 1 && !joins(firstRune(rest[n+utf8.RuneLen(next):])):
+		s.say("times", n) // a·b
 	case r == '×' && thread().MatchString(s.lastSource()):
 		s.say("by", n) // M8×1.25
 	case r == '×' && courses().MatchString(rest[n:min(len(rest), n+16)]) && s.lastWord() != "" && digitsOf(s.lastSource()) == "":

@@ -161,6 +161,9 @@ var perAgain = lazy(`^/([A-Za-z]{1,3})\b`)
 // perArea is a second thing that is divided by, with its number.
 var perArea = lazy(`^/ ?(\d+(?:\.\d+)?) ?(m|cm|km|ft)([²³])`)
 
+// awaited are words before the time in which something happens: back in 10m.
+var awaited = set("restarts retries retry times expires back ready done starts ends leaving there resumes due")
+
 // rating is the rest of a class: V-0.
 var rating = lazy(`^-\d(?:$|[\s,.;)])`)
 
@@ -199,7 +202,7 @@ func measure(m []string, s *scanner) []string {
 	if unit == "A" && gap == "" && unicode.IsUpper(firstRune(strings.TrimPrefix(after, " "))) {
 		return nil // 31A High St.
 	}
-	if unit == "m" && bare && gap == "" && (lasting[s.lastWord()] || s.cooking()) {
+	if unit == "m" && bare && gap == "" && (lasting[s.lastWord()] || s.lastWord() == "in" && awaited[s.wordBack(2)] || s.cooking()) {
 		u = units["min"] // lasts 45m
 	}
 	if next := s.nextWord(); unit == "pt" && !poured[next] && (gap == "-" || scored[next]) {

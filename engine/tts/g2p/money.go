@@ -89,6 +89,10 @@ var money = []pattern{
 	{re(`([-−])?(` + currencySigns + `)\s?([-−])?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		return join(minus(m[1]+m[3]), moneyWords(currencies[m[2]], plainAmount(m[2], m[4]), m[5]+m[6], s))
 	}},
+	// 2/$10
+	{re(`(\d{1,2})/([$£€])(` + amount + `)`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"for"}, moneyWords(currencies[m[2]], plainAmount(m[2], m[3]), "", s))
+	}},
 	// bills: two $20s, $100s of
 	{re(`([$£€])(\d{1,3})s`), func(m []string, s *scanner) []string {
 		if s.nextWord() == "of" && (m[2] == "100" || m[2] == "10") {

@@ -92,7 +92,7 @@ func (s *scanner) step() {
 		if len(s.lexicons) > 0 && s.own(rest) {
 			return
 		}
-		if k, words := shorthand(rest); k > 0 {
+		if k, words := shorthand(rest); k > 0 && !s.labelled() {
 			s.put(words, k)
 			return
 		}

@@ -34,7 +34,7 @@ var units = map[string][2]string{
 	"mm Hg": {"millimeter of mercury", "millimeters of mercury"}, "req": {"request", "requests"}, "reqs": {"request", "requests"}, "tok": {"token", "tokens"}, "ops": {"operation", "operations"}, "ac": {"acre", "acres"},
 	"d": {"day", "days"}, "y": {"year", "years"}, "ov": {"overs", "overs"},
 	"pts": {"point", "points"}, "pp": {"percentage point", "percentage points"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
-	"sh": {"share", "shares"}, "sf": {"square foot", "square feet"}, "gb": {"gigabyte", "gigabytes"}, "mb": {"megabyte", "megabytes"}, "tb": {"terabyte", "terabytes"}, "kb": {"kilobyte", "kilobytes"}, "trn": {"trillion", "trillion"}, "dBA": {"!DBA", "!DBA"}, "dBm": {"!DBM", "!DBM"}, "dBi": {"!DBI", "!DBI"},
+	"pk": {"pack", "packs"}, "sh": {"share", "shares"}, "sf": {"square foot", "square feet"}, "gb": {"gigabyte", "gigabytes"}, "mb": {"megabyte", "megabytes"}, "tb": {"terabyte", "terabytes"}, "kb": {"kilobyte", "kilobytes"}, "trn": {"trillion", "trillion"}, "dBA": {"!DBA", "!DBA"}, "dBm": {"!DBM", "!DBM"}, "dBi": {"!DBI", "!DBI"},
 	"k": {"thousand", "thousand"}, "pct": {"percent", "percent"}, "fl. oz": {"fluid ounce", "fluid ounces"}, "mIU": {"milli I U", "milli I U"}, "mEq": {"milliequivalent", "milliequivalents"}, "Mly": {"million light years", "million light years"}, "Mpc": {"megaparsec", "megaparsecs"}, "kpc": {"kiloparsec", "kiloparsecs"}, "ppt": {"percentage point", "percentage points"}, "µM": {"micromolar", "micromolar"}, "mM": {"millimolar", "millimolar"}, "nM": {"nanomolar", "nanomolar"}, "acre-ft": {"acre foot", "acre feet"}, "bn": {"billion", "billion"},
 }
 
@@ -283,6 +283,10 @@ var measures = []pattern{
 		out := join(decimal(m[1], s.accent), []string{"by"}, decimal(m[2], s.accent))
 		if m[3] != "" {
 			out = join(out, []string{"by"}, decimal(m[3], s.accent))
+		}
+		if strings.HasPrefix(s.text[s.matchEnd:], `"`) && !s.quoted {
+			s.matchEnd++
+			return append(out, s.named1("", "inch", "inches"))
 		}
 		return join(out, s.unitAfter(s.unitDescribes()))
 	}},
