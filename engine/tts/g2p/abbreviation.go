@@ -27,6 +27,14 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		s.put(strings.Fields(u[0]), n)
 		return true
 	}
+	if last := s.lastWord(); lone[w] && strings.HasPrefix(after, ".") && (last == "a" || last == "an" || last == "many" || last == "one") {
+		name := units[w][0]
+		if last == "many" {
+			name = units[w][1]
+		}
+		s.put([]string{name}, k+1) // how many oz. in a lb.
+		return true
+	}
 	if !strings.HasPrefix(after, ".") {
 		return s.unstopped(w, k, after)
 	}
@@ -159,6 +167,9 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	return false
 }
 
+// lone are units that an article stands before as before a word.
+var lone = set("lb oz tsp tbsp gal qt yd km cm kg hr min sec")
+
 // rankAhead is the rest of a rank: Sgt. 1st Class.
 var rankAhead = lazy(`^(?:1st|2nd) (?:Class|Lt)`)
 
@@ -186,23 +197,6 @@ var (
 
 // charted are words of notes on a patient, behind Pt.
 var charted = set("has had denies denied reports reported states stated complains complained presents presented admitted seen tolerated will with who appears remains may should did does")
-
-// over are the times a change is measured over.
-var over = map[string]string{"y": "year", "q": "quarter", "m": "month", "w": "week", "d": "day"}
-
-// perWords are words behind which min. is a minute; numberedThings have numbers.
-var (
-	perWords       = set("a per each one every")
-	spans          = set("sec min hr wk mo yr")
-	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot batch tracking claim ticket confirmation id")
-	taken          = set("take takes took taking taken give dispense of")
-	dose           = map[string]string{"tab": "tablet", "tabs": "tablet", "cap": "capsule", "caps": "capsule"}
-	sizes          = map[string]string{"med": "medium", "lg": "large", "lrg": "large", "sm": "small"}
-	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "flr": "floor", "edn": "edition", "rd": "round", "qtr": "quarter", "pl": "place", "gr": "grade", "yr": "year", "dist": "District", "amend": "Amendment", "bn": "Battalion", "brig": "Brigade", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
-)
-
-// works are kinds of music, before a number.
-var works = map[string]string{"Sym": "Symphony", "Symph": "Symphony", "Conc": "Concerto", "Son": "Sonata"}
 
 // lived are said before a year behind a comma or a bracket: (b. 1920).
 var (
@@ -320,6 +314,10 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 			return true
 		}
 		return false
+	case w == "b" && strings.HasPrefix(after, "/w ") && !joins(s.before()):
+		s.put([]string{"between"}, k+2)
+		s.space()
+		return true
 	case w == "b" && strings.HasPrefix(after, "/c ") && !joins(s.before()):
 		s.put([]string{"because"}, k+2)
 		s.space()

@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -118,6 +119,12 @@ var arithmetic = []pattern{
 		if mon, day := atoi(m[2]), atoi(m[3]); m[1] == "" && s.accent == US && mon > 1 && mon <= 12 && day > 20 && day <= 31 && !sums[s.lastWord()] && !sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && !pluralNoun(s.nextWord()) && s.nextWord() != "of" && !inches[s.nextWord()] {
 			return dayOf(m[2], m[3], "", s.accent) // 12/25 is a holiday
 		}
+		if mon, day := atoi(m[2]), atoi(m[3]); m[1] == "" && mon > day && s.shortDate(mon, day) {
+			if day == 10 {
+				return join(cardinal(m[2], s.accent), []string{"out", "of", "ten"}) // 11/10
+			}
+			return dayOf(m[2], m[3], "", s.accent)
+		}
 		part := s.aPart(fraction(m[1], m[2], m[3], s.accent))
 		if rest := s.text[s.matchEnd:]; (strings.HasPrefix(rest, `"`) && !s.quoted || strings.HasPrefix(rest, "″")) && part != nil {
 			s.matchEnd += utf8.RuneLen(firstRune(rest))
@@ -175,6 +182,15 @@ var arithmetic = []pattern{
 	{re(`([-−])?(\d+(?:\.\d+)?)[eE]([-−+])?(\d{1,3})`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), decimal(m[2], s.accent), strings.Fields("times ten to the power of"), minus(strings.Trim(m[3], "+")), cardinal(m[4], s.accent))
 	}},
+}
+
+// shortDate reports whether mon/day, which is more than one, is a day of an American and no fraction.
+func (s *scanner) shortDate(mon, day int) bool {
+	last, next := s.lastWord(), s.nextWord()
+	_, unit := unitOf(next)
+	rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " ")
+	return s.accent == US && mon <= 12 && day > 0 && !sums[last] && last != "a" && last != "an" && last != "is" && !unit && !inches[next] && !metered[next] && next != "ratio" && !pluralNoun(next) && !s.equatedIn(12) &&
+		!strings.ContainsAny(rest, "+-−*×÷=/^)\"%") && !unicode.IsUpper(s.before()) && s.before() != '('
 }
 
 // overs stand behind the runs and wickets of cricket.

@@ -365,7 +365,7 @@ var rateBehind = lazy(`^(?:\.\d| ?%)`)
 var (
 	dayBefore = set("on next last this every each until till by since from for thru through saturday sunday monday tuesday wednesday thursday friday")
 	dayLinks  = set("and or & to")
-	dayBehind = lazy(`^(?: (?:morning|afternoon|evening|night|nights|mornings|noon|a\.?m|p\.?m)\b| ?(?:&|and|or|to|thru|,) ?(?:` + dayNames + `)\b)`)
+	dayBehind = lazy(`^(?: ?[:|]| (?:morning|afternoon|evening|night|nights|mornings|noon|a\.?m|p\.?m)\b| ?(?:&|and|or|to|thru|,) ?(?:` + dayNames + `)\b)`)
 )
 
 // standsForDay reports whether a day in three or four letters, without a stop, is one: on Sat,
@@ -378,6 +378,9 @@ func (s *scanner) standsForDay(w string) bool {
 		return true
 	}
 	last := s.lastWord()
+	if last == "m" && (s.wordBack(2) == "a" || s.wordBack(2) == "p") {
+		return true // 2pm Sun
+	}
 	if dayLinks[last] {
 		last = s.wordBack(2)
 		return slices.ContainsFunc(weekdays, func(day string) bool { return strings.EqualFold(day, last) })

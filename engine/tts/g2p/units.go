@@ -147,6 +147,14 @@ var anyCase = map[string]string{"kw": "kW", "kwh": "kWh", "mwh": "MWh", "km": "k
 var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` + space + `?|sq\.?-|cu(?:\.` + space + `?|` + space + `))?(` + unitName + `)([²³]|\^[23]|[23])?(\.?/(?:(?:[ck]?m|ft|in)[²³]|(?:c?m|s)[23]|µL|[a-z]{4,9}|[A-Za-z]{1,3}))?([²³])?`
 
 var measures = []pattern{
+	// 2T. soy sauce
+	{re(`(\d{1,2})([Tt])\.?`), func(m []string, s *scanner) []string {
+		if !unicode.IsLower(firstRune(s.nextWord())) || s.accent == British {
+			return nil
+		}
+		name := map[string]string{"T": "tablespoon", "t": "teaspoon"}[m[2]]
+		return append(cardinal(m[1], s.accent), one(m[1], name, name+"s"))
+	}},
 	// 2s/10s of bonds
 	{re(`(\d{1,2})s/?(\d{1,2})s`), func(m []string, s *scanner) []string {
 		return join(plural(cardinal(m[1], s.accent)), plural(cardinal(m[2], s.accent)))
@@ -210,7 +218,7 @@ var measures = []pattern{
 			name = units["in"]
 		}
 		said := s.named1("", name[0], name[1])
-		if w := s.nextWord(); w != "" && unicode.IsLower(firstRune(w)) && pluralNoun(w) && !undescribed[w] {
+		if s.sizes() {
 			said = name[0] // 4' x 8' sheets
 		}
 		out := join(decimal(m[1], s.accent), []string{"by"}, decimal(m[3], s.accent))
@@ -223,7 +231,7 @@ var measures = []pattern{
 		return join(cardinal(m[1], s.accent), []string{one(m[1], "foot", "feet")}, cardinal(m[2], s.accent))
 	}},
 	{re(`(` + numeral + `)(['’′])`), func(m []string, s *scanner) []string {
-		if w := s.nextWord(); m[2] != "′" && !(len(m[1]) > 3 && heights[s.lastWord()]) && !set("tall wide long high deep by x")[w] && !(s.lastWord() == "by" && s.wordBack(2) == "feet") {
+		if w := s.nextWord(); m[2] != "′" && !(s.before() == '(' && strings.HasPrefix(s.text[s.matchEnd:], ")")) && !(len(m[1]) > 3 && heights[s.lastWord()]) && !set("tall wide long high deep by x")[w] && !(s.lastWord() == "by" && s.wordBack(2) == "feet") {
 			return nil
 		}
 		return append(decimal(m[1], s.accent), s.named1(m[1], "foot", "feet"))
@@ -285,8 +293,10 @@ var measures = []pattern{
 			out = join(out, []string{"by"}, decimal(m[3], s.accent))
 		}
 		if strings.HasPrefix(s.text[s.matchEnd:], `"`) && !s.quoted {
-			s.matchEnd++
-			return append(out, s.named1("", "inch", "inches"))
+			if s.matchEnd++; s.sizes() {
+				return append(out, "inch") // a 9x13" pan
+			}
+			return append(out, "inches")
 		}
 		return join(out, s.unitAfter(s.unitDescribes()))
 	}},
@@ -398,6 +408,12 @@ var (
 func (s *scanner) unitDescribes() bool {
 	m := describedUnit().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+32)])
 	return m != nil && !preps[m[1]] && !undescribed[m[1]]
+}
+
+// sizes reports whether what a length describes stands behind it.
+func (s *scanner) sizes() bool {
+	w := s.nextWord()
+	return s.describes() || w != "" && unicode.IsLower(firstRune(w)) && !preps[w] && !undescribed[w] && !areas[w] || pluralNoun(w)
 }
 
 // undescribed are words behind a length that it does not describe.
