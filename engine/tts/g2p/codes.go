@@ -228,7 +228,7 @@ var codes = []pattern{
 		switch {
 		case len(m[0]) > 3 && len(m[0]) < 6 && s.i > 1 && s.text[s.i-1] == ':' && unicode.IsSpace(runeBefore(s.text[:s.i-1])):
 			return inPairs(m[0], s.accent) // :8080
-		case w == "code" && len(m[0]) == 3 && coding[s.wordBack(2)], (w == "a" || w == "an") && answers[m[0]] && (s.nextWord() == "" || answered[s.nextWord()]):
+		case w == "code" && len(m[0]) == 3 && (coding[s.wordBack(2)] || coding[s.wordBack(3)]), (w == "a" || w == "an") && answers[m[0]] && (s.nextWord() == "" || answered[s.nextWord()]):
 			return inPairs(m[0], s.accent)
 		case answers[m[0]] && (replies[w] || faults[s.nextWord()] || (w == "or" || w == "and") && answers[s.sourceBack(2)]):
 			return inPairs(m[0], s.accent) // returns 404 or 503
@@ -265,7 +265,7 @@ var codes = []pattern{
 	}},
 	// 3PO, 4B
 	{re(`(\d{1,3})([A-Z]{1,3})`), func(m []string, s *scanner) []string {
-		if _, ok := unitOf(m[2]); !s.labelled() && (ok && !(m[2] == "A" && unicode.IsUpper(firstRune(s.nextWord()))) || m[2] == "M" || m[2] == "K" && s.thousandfold(m[1])) || ordinalEnds[m[2]] {
+		if _, ok := unitOf(m[2]); !s.labelled() && (ok && !(m[2] == "A" && unicode.IsUpper(firstRune(s.nextWord()))) || m[2] == "M" || m[2] == "K" && s.thousandfold(m[1])) || ordinalEnds[m[2]] || m[2] == "T" && unicode.IsLower(firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+4)], ". "))) {
 			return nil
 		}
 		if m[2] == "UP" {

@@ -164,6 +164,9 @@ var perArea = lazy(`^/ ?(\d+(?:\.\d+)?) ?(m|cm|km|ft)([²³])`)
 // awaited are words before the time in which something happens: back in 10m.
 var awaited = set("restarts retries retry times expires back ready done starts ends leaving there resumes due")
 
+// dottedLetter is the rest of letters with stops.
+var dottedLetter = lazy(`^\.[a-z]\.`)
+
 // rating is the rest of a class: V-0.
 var rating = lazy(`^-\d(?:$|[\s,.;)])`)
 
@@ -243,6 +246,9 @@ func measure(m []string, s *scanner) []string {
 	}
 	if unit == "k" && bare && s.raced(n) || bare && len(unit) == 1 && s.labelled() {
 		return nil
+	}
+	if stop != "" && s.matchEnd < len(s.text) && s.text[s.matchEnd] == '/' || bare && dottedLetter().MatchString(s.text[end:min(len(s.text), end+3)]) {
+		return nil // 1.28 gal./flush; > 0 s.t.
 	}
 	if stop != "" {
 		// The stop of a shortened unit, unless the sentence ends.

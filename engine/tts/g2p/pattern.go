@@ -37,6 +37,13 @@ const (
 // Longer and stricter forms stand before those they contain.
 var numbers = slices.Concat([]pattern{docket}, calendar, codes, money, measures, arithmetic, []pattern{
 	{re(`(` + number + `)(?:st|nd|rd|th|ST|ND|RD|TH)`), func(m []string, s *scanner) []string { return ordinal(cardinal(m[1], s.accent)) }},
+	// 2d Cir.
+	{re(`(\d{0,2}[23])d`), func(m []string, s *scanner) []string {
+		if behindOrdinals[strings.ToLower(s.nextWord())] == "" || !unicode.IsUpper(firstRune(s.nextWord())) {
+			return nil
+		}
+		return ordinal(cardinal(m[1], s.accent))
+	}},
 	// 1 000 000, 1.234.567,89
 	{re(`\d{1,3}(?:[\x{a0}\x{202f}\x{2009}]\d{3})+|\d{1,3}(?: \d{3}){2,}`), func(m []string, s *scanner) []string {
 		return cardinal(digitsOf(m[0]), s.accent)
@@ -168,6 +175,9 @@ func (s *scanner) lastSource() string { return s.sourceBack(1) }
 // afterOrdinal reports whether a number such as 5th was read last.
 func (s *scanner) afterOrdinal() bool {
 	t := s.lastSource()
+	if strings.HasSuffix(t, "2d") || strings.HasSuffix(t, "3d") {
+		return true
+	}
 	return len(t) > 2 && isDigit(t[0]) && isDigit(t[len(t)-3]) && strings.Contains(" st nd rd th ", " "+strings.ToLower(t[len(t)-2:])+" ")
 }
 

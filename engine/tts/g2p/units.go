@@ -413,7 +413,7 @@ func (s *scanner) unitDescribes() bool {
 // sizes reports whether what a length describes stands behind it.
 func (s *scanner) sizes() bool {
 	w := s.nextWord()
-	return s.describes() || w != "" && unicode.IsLower(firstRune(w)) && !preps[w] && !undescribed[w] && !areas[w] || pluralNoun(w)
+	return s.describes() || w != "" && unicode.IsLower(firstRune(w)) && !preps[w] && !undescribed[w] || pluralNoun(w)
 }
 
 // undescribed are words behind a length that it does not describe.
