@@ -167,9 +167,6 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	return false
 }
 
-// lone are units that an article stands before as before a word.
-var lone = set("lb oz tsp tbsp gal qt yd km cm kg hr min sec")
-
 // rankAhead is the rest of a rank: Sgt. 1st Class.
 var rankAhead = lazy(`^(?:1st|2nd) (?:Class|Lt)`)
 
@@ -179,9 +176,6 @@ var (
 	nths   = set("first second third")
 	verse  = lazy(`^\d{1,3}:\d`)
 )
-
-// priced are abbreviations before a sum of money, too.
-var priced = set("min max est ca bal temp")
 
 // onlyStates mean nothing else; stateWords are words behind which Ill. is a state too.
 var onlyStates = set("Ariz Calif Colo Conn Fla Kan Mich Minn Neb Nev Okla Tenn Wis Wyo")
@@ -202,6 +196,7 @@ var charted = set("has had denies denied reports reported states stated complain
 var (
 	lived     = map[string]string{"b": "born", "d": "died", "r": "reigned", "m": "married", "fl": "flourished"}
 	yearAhead = lazy(`^\d{4}\b`)
+	bornAhead = lazy(`^(?:\d{4}\b|(?:\d{1,2} )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.? \d)`)
 )
 
 // counts reads abbreviations behind numbers, 5th c. and 2 c. of flour, and the no. of phone no.
@@ -225,6 +220,10 @@ func (s *scanner) counts(w, next string) string {
 		return "revision"
 	case strings.EqualFold(w, "long") && meridian().MatchString(next):
 		return "longitude"
+	case w == "equiv" && s.lastWord() == "watts":
+		return "equivalent"
+	case w == "reg" && strings.ContainsRune(currencyMarks, first):
+		return "regularly"
 	case w == "sz":
 		return "size"
 	case w == "vol" && unicode.IsNumber(firstRune(s.lastSource())):
@@ -233,7 +232,7 @@ func (s *scanner) counts(w, next string) string {
 		return "number"
 	case (w == "est" || w == "Est") && estimated().MatchString(next):
 		return "estimated"
-	case lived[w] != "" && yearAhead().MatchString(next) && (len(s.out) == 0 || s.out[len(s.out)-1].Kind == Punctuation):
+	case lived[w] != "" && bornAhead().MatchString(next) && (len(s.out) == 0 || s.out[len(s.out)-1].Kind == Punctuation):
 		return lived[w]
 	case w == "med" && (strings.HasPrefix(next, "heat") || strings.HasPrefix(next, "low") || strings.HasPrefix(next, "high")):
 		return "medium"
@@ -336,7 +335,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	case (w == "wt" || w == "vol" || w == "mol") && strings.HasPrefix(after, "%"):
 		s.put([]string{map[string]string{"wt": "weight", "vol": "volume", "mol": "mole"}[w]}, k)
 		return true
-	case dose[w] != "" && taken[s.wordBack(2)] && unicode.IsNumber(firstRune(s.lastSource())):
+	case dose[w] != "" && (taken[s.wordBack(2)] || taken[following(after)]) && unicode.IsNumber(firstRune(s.lastSource())):
 		s.put([]string{one(s.lastSource(), dose[w], dose[w]+"s")}, k)
 		return true
 	case w == "x" && len(s.lastSource()) == 1 && upper(s.lastSource()[0]) && dimension().MatchString(after[:min(len(after), 4)]):
@@ -390,7 +389,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 var ends = map[string]string{"St": "Street", "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Ln": "Lane", "Pkwy": "Parkway", "Hwy": "Highway", "Ct": "Court", "Pl": "Place", "Sq": "Square"}
 
 // numberedToo are abbreviations before a number that are written without a stop too.
-var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "para": "paragraph", "paras": "paragraphs", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
+var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "wt": "weight", "ht": "height", "para": "paragraph", "paras": "paragraphs", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
 
 // labelAhead is a number with a letter in front: F-22, A1.
 var labelAhead = lazy(`^[A-Z](?:(?:-|\.)?\d|[,;:)]|\.?$)`)

@@ -15,7 +15,7 @@ var arithmetic = []pattern{
 	// 50/50, an 80/20 rule, 20/20 vision; 6/8 time
 	{re(`(\d{1,2})([-–/])(\d{1,2})`), func(m []string, s *scanner) []string {
 		a, b := atoi(m[1]), atoi(m[3])
-		pair := a == b && a > 10 || m[2] == "/" && a == b && (a == 4 || a == 2) && (s.lastWord() == "in" || s.lastWord() == "at") || m[2] == "/" && (a+b == 100 && a%5 == 0 || metered[s.nextWord()] && b&(b-1) == 0)
+		pair := a == b && a > 10 || m[2] == "/" && a == b && (a == 4 || a == 2) && (s.lastWord() == "in" || s.lastWord() == "at") || m[2] == "/" && (a+b == 100 && (a%5 == 0 || a > 60) || metered[s.nextWord()] && b&(b-1) == 0)
 		switch {
 		case m[1][0] == '0' || m[3][0] == '0':
 			return nil
@@ -404,6 +404,9 @@ func (s *scanner) operator(number bool) {
 		if o.sign == " / " && measured().MatchString(s.lastSource()) && measuredToo().MatchString(after[:min(len(after), 24)]) {
 			continue // 425 °F / 220 °C
 		}
+		if (o.sign == " - " || o.sign == " – ") && percentAhead().MatchString(after[:min(len(after), 8)]) && !strings.HasSuffix(s.lastSource(), "%") && measuredOrPaid(s.lastSource()) {
+			continue // $64.18 – 10% off
+		}
 		if o.sign == " - " && strings.ContainsRune(currencyMarks, firstRune(after)) && strings.IndexAny(s.lastSource(), currencyMarks) < 0 {
 			continue // 256GB - $1,199
 		}
@@ -432,31 +435,11 @@ func (s *scanner) operator(number bool) {
 	}
 }
 
-// scientific reports whether ten is what is raised to a power.
-func (s *scanner) scientific() bool { return s.lastSource() == "10" || s.lastWord() == "ten" }
+var percentAhead = lazy(`^\d+(?:\.\d+)? ?%`)
 
-var powerOfUnit = lazy(`^ ?([A-Za-zµΩ]{1,3})(?:/([A-Za-z]{1,3}))?(?:$|[\s,.;)])`)
-
-// unitOfPower reads the unit behind a power of ten, where single letters are units too: ×10⁻²³ J/K.
-func (s *scanner) unitOfPower() []string {
-	m := powerOfUnit().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)])
-	if m == nil {
-		return nil
-	}
-	u, k := productUnit(m[1])
-	if k == 0 || m[1] == "in" {
-		return nil
-	}
-	out := strings.Fields(u[1])
-	if m[2] != "" {
-		per, k := productUnit(m[2])
-		if k == 0 {
-			return nil
-		}
-		out = join(out, []string{"per"}, strings.Fields(per[0]))
-	}
-	s.matchEnd += len(strings.TrimRight(m[0], " \n\t,.;)"))
-	return out
+// measuredOrPaid reports whether a number with a unit or a currency was written.
+func measuredOrPaid(source string) bool {
+	return strings.ContainsAny(source, currencyMarks) || measured().MatchString(source)
 }
 
 // thread is one of screws.

@@ -75,8 +75,6 @@ var dates = []pattern{
 		}
 		return date(month(m[3]), m[1], m[4], s.accent)
 	}},
-	// 20240115
-	{re(`((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])`), func(m []string, s *scanner) []string { return dayOf(m[2], m[3], m[1], s.accent) }},
 	// 3/5/2024: month first in the US, day first in Britain
 	{re(`(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})`), func(m []string, s *scanner) []string {
 		mon, day := m[1], m[2]
@@ -181,7 +179,7 @@ var (
 	dated       = set("visit meeting appointment call session deadline game match show concert episode issue flight email e-mail memo letter report statement invoice order class exam test party event launch release earnings election hearing attack attacks")
 	lasting     = set("after within every took takes take taking last lasts lasted than about under over timeout delay interval waited wait waits sleep equals for another")
 	departing   = set("arrives departs leaves train service bus from to arriving departing leaving")
-	clockWords  = set("at by until till before after around from to since dep arr departs arrives departing arriving departure arrival")
+	clockWords  = set("til thru between at by until till before after around from to since dep arr departs arrives departing arriving departure arrival")
 	beforeYears = set(`of class since in from to and the by before after until spring summer fall autumn winter late early back circa
 		january february march april may june july august september october november december`)
 )

@@ -58,13 +58,12 @@ var clocks = []pattern{
 	{re(`(\d{1,2})(?::([0-5]\d))?([ap])[-–](\d{1,2})(?::([0-5]\d))?([ap])`), func(m []string, s *scanner) []string {
 		return join(halfDayTime(m[1], m[2], m[3]), []string{"to"}, halfDayTime(m[4], m[5], m[6]))
 	}},
-	{re(`(\d{1,2}):([0-5]\d)([ap])`), func(m []string, s *scanner) []string { return halfDayTime(m[1], m[2], m[3]) }},
-	// between 9a and 12p, in America
-	{re(`(1[0-2]|[1-9])([ap])`), func(m []string, s *scanner) []string {
-		if s.accent == British || raised[firstRune(s.text[s.matchEnd:])] != 0 || m[2] == "a" && !clockWords[s.lastWord()] && s.lastWord() != "between" || s.labelled() {
+	// 6:30a; between 9a and 12p, in America
+	{re(`(\d{1,2})(?::([0-5]\d))?([ap])`), func(m []string, s *scanner) []string {
+		if h := atoi(m[1]); m[2] == "" && (s.accent == British || h < 1 || h > 12 || raised[firstRune(s.text[s.matchEnd:])] != 0 || m[3] == "a" && !clockWords[s.lastWord()] || s.labelled()) {
 			return nil
 		}
-		return halfDayTime(m[1], "", m[2])
+		return halfDayTime(m[1], m[2], m[3])
 	}},
 	// 6.45 a.m.; at 9.30, in Britain
 	{re(`(\d{1,2})\.([0-5]\d)()\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?)`), sayTime},

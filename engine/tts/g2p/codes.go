@@ -185,23 +185,6 @@ var codes = []pattern{
 		}
 		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
 	}},
-	// a telephone number in one run, and other runs that nobody counts by
-	{re(`([2-9]\d\d)(\d{3})(\d{4})|\d{12,30}`), func(m []string, s *scanner) []string {
-		if strings.HasSuffix(m[0], "000") || pluralNoun(s.nextWord()) {
-			return nil
-		}
-		if m[1] != "" {
-			return s.extended(groupsOf(m[1] + " " + m[2] + " " + m[3]))
-		}
-		return digits(m[0])
-	}},
-	// ****4242 of a card
-	{re(`\d{3,4}`), func(m []string, s *scanner) []string {
-		if before := s.text[max(0, s.i-3):s.i]; before != "***" && before != "xxx" && before != "XXX" && before != "•" {
-			return nil
-		}
-		return digits(m[0])
-	}},
 	// 225/45R17 91W of a tire
 	{re(`(?:P|LT)?(\d{3})/(\d{2}) ?Z?R(\d{2})(?: (\d{2,3})([H-Z]))?`), func(m []string, s *scanner) []string {
 		out := join(inPairs(m[1], s.accent), cardinal(m[2], s.accent), []string{"!R"}, cardinal(m[3], s.accent))
@@ -222,8 +205,11 @@ var codes = []pattern{
 		return append(join(cardinal(m[1], s.accent), inPairs(m[2], s.accent)), "!"+m[3])
 	}},
 	// digits after a word that wants them one by one, or in pairs
-	{re(`\d{2,10}`), func(m []string, s *scanner) []string {
+	{re(`\d{2,30}`), func(m []string, s *scanner) []string {
 		w := s.label()
+		if words := s.identified(m[0]); words != nil {
+			return words
+		}
 		after := firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
 		switch {
 		case len(m[0]) > 3 && len(m[0]) < 6 && s.i > 1 && s.text[s.i-1] == ':' && unicode.IsSpace(runeBefore(s.text[:s.i-1])):
@@ -236,7 +222,7 @@ var codes = []pattern{
 			return digits(m[0]) // N.Y. 10012
 		case len(m[0]) == 3 && m[0][1:] == "11" && (w == "or" || w == "and") && s.wordBack(2) == "one" && s.wordBack(3) == "one":
 			return digits(m[0]) // dial 911 or 311
-		case len(m[0]) >= 5 && w == "number" && identified[s.wordBack(2)], w == "code" && len(m[0]) >= 5:
+		case len(m[0]) >= 5 && w == "number" && identifying[s.wordBack(2)], w == "code" && len(m[0]) >= 5:
 			return digits(m[0])
 		case (w == "is" || w == "was") && (len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)] || len(m[0]) >= 4 && s.wordBack(2) == "code"), w == "to" && len(m[0]) >= 5 && (s.wordBack(3) == "text" || s.wordBack(5) == "text"):
 			return digits(m[0])

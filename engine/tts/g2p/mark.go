@@ -103,7 +103,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	case r == '/' && s.afterPower() && powerUnit(rest[n:]) != "":
 		u := powerUnit(rest[n:])
 		s.say("per "+units[u][0], n+len(u)) // ×10³/µL
-	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && perAhead(rest[n:]) != "":
+	case r == '/' && joins(before) && (pluralNoun(s.lastWord()) || strings.Contains(s.lastSource(), ":")) && perAhead(rest[n:]) != "":
 		u := rest[n : n+wordLen(rest[n:])]
 		s.say("per "+perAhead(u), n+len(u))
 	case r == '&' && entity(rest) > 0:

@@ -161,6 +161,12 @@ var perAgain = lazy(`^/([A-Za-z]{1,3})\b`)
 // perArea is a second thing that is divided by, with its number.
 var perArea = lazy(`^/ ?(\d+(?:\.\d+)?) ?(m|cm|km|ft)([²³])`)
 
+// golden are words behind carats, tardy those behind a time in minutes.
+var (
+	golden = set("gold diamond diamonds white yellow rose ring stone")
+	tardy  = set("late early behind ahead delay ago remaining left")
+)
+
 // awaited are words before the time in which something happens: back in 10m.
 var awaited = set("restarts retries retry times expires back ready done starts ends leaving there resumes due")
 
@@ -210,6 +216,12 @@ func measure(m []string, s *scanner) []string {
 	}
 	if next := s.nextWord(); unit == "pt" && !poured[next] && (gap == "-" || scored[next]) {
 		u = units["pts"] // a 1.2-pt. margin
+	}
+	if unit == "ct" && (s.accent == British || golden[s.nextWord()]) {
+		u = [2]string{"carat", "carats"}
+	}
+	if unit == "m" && bare && gap == "" && tardy[s.nextWord()] {
+		u = units["min"] // 40m late
 	}
 	if unit == "pts" && poured[s.nextWord()] {
 		u = units["pt"] // 2 pts. cream
@@ -323,4 +335,31 @@ func (s *scanner) countedUnit() []string {
 		return nil
 	}
 	return s.unitAfter(false)
+}
+
+// scientific reports whether ten is what is raised to a power.
+func (s *scanner) scientific() bool { return s.lastSource() == "10" || s.lastWord() == "ten" }
+
+var powerOfUnit = lazy(`^ ?([A-Za-zµΩ]{1,3})(?:/([A-Za-z]{1,3}))?(?:$|[\s,.;)])`)
+
+// unitOfPower reads the unit behind a power of ten, where single letters are units too: ×10⁻²³ J/K.
+func (s *scanner) unitOfPower() []string {
+	m := powerOfUnit().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)])
+	if m == nil {
+		return nil
+	}
+	u, k := productUnit(m[1])
+	if k == 0 || m[1] == "in" {
+		return nil
+	}
+	out := strings.Fields(u[1])
+	if m[2] != "" {
+		per, k := productUnit(m[2])
+		if k == 0 {
+			return nil
+		}
+		out = join(out, []string{"per"}, strings.Fields(per[0]))
+	}
+	s.matchEnd += len(strings.TrimRight(m[0], " \n\t,.;)"))
+	return out
 }

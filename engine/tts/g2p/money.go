@@ -74,6 +74,9 @@ var money = []pattern{
 	negative, enclosed,
 	// $5-10 million
 	{re(`(` + currencySigns + `)(` + amount + `)` + dash + currencySigns + `?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+		if strings.HasPrefix(s.text[s.matchEnd:], "%") {
+			return nil // $64.18 – 10% off
+		}
 		c := currencies[m[1]]
 		low, high := plainAmount(m[1], m[2]), plainAmount(m[1], m[3])
 		if strings.ContainsAny(low+high, ".") && m[4]+m[5] == "" {

@@ -73,7 +73,7 @@ var notFormulas = set("HeLa NaN LaTe CoCo CoCa CaBi LiSa BaCk")
 // those whose numbers of three or four digits are read in pairs.
 var (
 	spelledNumbers = set(`zip pin postcode code passcode extension isbn ssn telephone phone serial otp cvv cvc pmid ein npi pmcid`)
-	identified     = set("account confirmation tracking routing serial reference member membership phone telephone license passport")
+	identifying    = set("account confirmation tracking routing serial reference member membership phone telephone license passport")
 	hyphenated     = set("number boeing airbus mcdonnell embraer law part serial sku invoice account ref reference claim policy docket ticket")
 	emergencies    = set("911 999 112 988")
 	alarms         = set("call calls called calling dial dialed dialing phone phoned ring text")
@@ -172,6 +172,28 @@ func hexadecimal(rest string) (int, []string) {
 		return 0, nil
 	}
 	return k, characters(rest[:k])
+}
+
+// compactDate is a day without what stands between its parts.
+var compactDate = lazy(`^((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$`)
+
+// identified reads a run of digits that is no quantity by how it looks: 20240115, ****4242, a
+// telephone number, and what is too long to count by.
+func (s *scanner) identified(n string) []string {
+	switch masks := s.text[max(0, s.i-3):s.i]; {
+	case len(n) < 5 && (masks == "***" || masks == "xxx" || masks == "XXX" || masks == "•"):
+		return digits(n)
+	case len(n) == 8:
+		if m := compactDate().FindStringSubmatch(n); m != nil {
+			return dayOf(m[2], m[3], m[1], s.accent)
+		}
+	case len(n) < 10 || strings.HasSuffix(n, "000") || pluralNoun(s.nextWord()):
+	case len(n) == 10 && n[0] > '1':
+		return s.extended(groupsOf(n[:3] + " " + n[3:6] + " " + n[6:]))
+	case len(n) > 11:
+		return digits(n)
+	}
+	return nil
 }
 
 // uuid is an identifier of 32 figures in five groups.

@@ -34,7 +34,7 @@ var units = map[string][2]string{
 	"mm Hg": {"millimeter of mercury", "millimeters of mercury"}, "req": {"request", "requests"}, "reqs": {"request", "requests"}, "tok": {"token", "tokens"}, "ops": {"operation", "operations"}, "ac": {"acre", "acres"},
 	"d": {"day", "days"}, "y": {"year", "years"}, "ov": {"overs", "overs"},
 	"pts": {"point", "points"}, "pp": {"percentage point", "percentage points"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
-	"pk": {"pack", "packs"}, "sh": {"share", "shares"}, "sf": {"square foot", "square feet"}, "gb": {"gigabyte", "gigabytes"}, "mb": {"megabyte", "megabytes"}, "tb": {"terabyte", "terabytes"}, "kb": {"kilobyte", "kilobytes"}, "trn": {"trillion", "trillion"}, "dBA": {"!DBA", "!DBA"}, "dBm": {"!DBM", "!DBM"}, "dBi": {"!DBI", "!DBI"},
+	"ct": {"count", "count"}, "pk": {"pack", "packs"}, "sh": {"share", "shares"}, "sf": {"square foot", "square feet"}, "gb": {"gigabyte", "gigabytes"}, "mb": {"megabyte", "megabytes"}, "tb": {"terabyte", "terabytes"}, "kb": {"kilobyte", "kilobytes"}, "trn": {"trillion", "trillion"}, "dBA": {"!DBA", "!DBA"}, "dBm": {"!DBM", "!DBM"}, "dBi": {"!DBI", "!DBI"},
 	"k": {"thousand", "thousand"}, "pct": {"percent", "percent"}, "fl. oz": {"fluid ounce", "fluid ounces"}, "mIU": {"milli I U", "milli I U"}, "mEq": {"milliequivalent", "milliequivalents"}, "Mly": {"million light years", "million light years"}, "Mpc": {"megaparsec", "megaparsecs"}, "kpc": {"kiloparsec", "kiloparsecs"}, "ppt": {"percentage point", "percentage points"}, "µM": {"micromolar", "micromolar"}, "mM": {"millimolar", "millimolar"}, "nM": {"nanomolar", "nanomolar"}, "acre-ft": {"acre foot", "acre feet"}, "bn": {"billion", "billion"},
 }
 
