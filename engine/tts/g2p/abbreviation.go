@@ -1,7 +1,6 @@
 package g2p
 
 import (
-	"cmp"
 	"strings"
 	"unicode"
 )
@@ -27,16 +26,16 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		s.put(strings.Fields(u[0]), n)
 		return true
 	}
-	if last := s.lastWord(); lone[w] && strings.HasPrefix(after, ".") && (last == "a" || last == "an" || last == "many" || last == "one") {
+	if !strings.HasPrefix(after, ".") {
+		return s.unstopped(w, k, after)
+	}
+	if last := s.lastWord(); lone[w] && (last == "a" || last == "an" || last == "many" || last == "one") {
 		name := units[w][0]
 		if last == "many" {
 			name = units[w][1]
 		}
 		s.put([]string{name}, k+1) // how many oz. in a lb.
 		return true
-	}
-	if !strings.HasPrefix(after, ".") {
-		return s.unstopped(w, k, after)
 	}
 	next := strings.TrimLeft(after[1:min(len(after), 24)], " ")
 	first := firstRune(next)
@@ -335,7 +334,7 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	case (w == "wt" || w == "vol" || w == "mol") && strings.HasPrefix(after, "%"):
 		s.put([]string{map[string]string{"wt": "weight", "vol": "volume", "mol": "mole"}[w]}, k)
 		return true
-	case dose[w] != "" && (taken[s.wordBack(2)] || taken[following(after)]) && unicode.IsNumber(firstRune(s.lastSource())):
+	case len(w) < 5 && dose[w] != "" && (taken[s.wordBack(2)] || taken[following(after)]) && unicode.IsNumber(firstRune(s.lastSource())):
 		s.put([]string{one(s.lastSource(), dose[w], dose[w]+"s")}, k)
 		return true
 	case w == "x" && len(s.lastSource()) == 1 && upper(s.lastSource()[0]) && dimension().MatchString(after[:min(len(after), 4)]):
@@ -351,11 +350,10 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		s.put([]string{"Drive"}, k)
 		return true
 	}
-	if d := cmp.Or(compass[w], directions[w]); d != "" && (s.heading(after) || winds[s.lastWord()] && (after == "" || after[0] == ' ' || after[0] == ',') || strings.HasPrefix(after, " ") && winds[following(after)]) {
-		s.put([]string{d}, k)
+	if len(w) < 3 && s.towards(w, k, after) {
 		return true
 	}
-	if d := compass[w]; d != "" && (s.lastWord() == "the" && quarters[following(after)] || streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " ")) || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
+	if d := compass[w]; len(w) == 2 && d != "" && (s.lastWord() == "the" && quarters[following(after)] || streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " ")) || s.houseNumber() && len(after) > 1 && after[0] == ' ' && (unicode.IsUpper(firstRune(after[1:])) || unicode.IsDigit(firstRune(after[1:])))) {
 		s.put([]string{d}, k)
 		return true
 	}

@@ -254,21 +254,18 @@ var namedDates = []pattern{
 		}
 		return out
 	}},
-	// MWF at 10, T/Th
-	{re(`M/?W(?:/?(F))?|T/?(?:Th|R)`), func(m []string, s *scanner) []string {
+	// T/Th
+	{re(`T/(?:Th|R)`), func(m []string, s *scanner) []string { return []string{"Tuesday", "Thursday"} }},
+	// MWF at 10, M/W/F
+	{re(`M/?W(?:/?(F))?`), func(m []string, s *scanner) []string {
 		taught := lessonAhead().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)])
-		switch {
-		case !taught && !strings.Contains(m[0], "/"):
-			return nil
-		case m[0][0] == 'T':
-			return []string{"Tuesday", "Thursday"}
-		case m[1] != "":
-			return []string{"Monday", "Wednesday", "Friday"}
-		}
-		if !taught {
+		if !taught && (m[1] == "" || !strings.Contains(m[0], "/")) {
 			return nil
 		}
-		return []string{"Monday", "Wednesday"}
+		if m[1] == "" {
+			return []string{"Monday", "Wednesday"}
+		}
+		return []string{"Monday", "Wednesday", "Friday"}
 	}},
 	// M–F
 	{re(`M[-–](F|Th|Sa|Su)`), func(m []string, s *scanner) []string {
@@ -304,7 +301,7 @@ var namedDates = []pattern{
 	}},
 	// March 5, 2024; Mar. 3–5
 	{re(`((?i:` + monthNames + `))\s(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
-		if n := atoi(m[2]); n < 1 || n > 31 || atoi(m[3]) > 31 || rateBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)]) {
+		if n := atoi(m[2]); n < 1 || n > 31 || atoi(m[3]) > 31 || isRate(s.text[s.matchEnd:]) {
 			return nil
 		}
 		out := append([]string{month(m[1])}, ordinal(cardinal(strings.TrimLeft(m[2], "0"), US))...)
@@ -356,8 +353,11 @@ var (
 	lessonAhead = lazy(`^,? ?(?:@|at |from |class|\d{1,2}(?::\d\d|[-–]|[ap]))`)
 )
 
-// rateBehind is the rest of a rate, which is no day: APR 6.875%.
-var rateBehind = lazy(`^(?:\.\d| ?%)`)
+// isRate reports whether rest is that of a rate, which is no day: APR 6.875%.
+func isRate(rest string) bool {
+	rest = strings.TrimPrefix(rest, " ")
+	return rest != "" && (rest[0] == '%' || rest[0] == '.' && isDigit(after2(rest)))
+}
 
 // dayBefore are words behind which Sat is a day though no stop is behind it; dayLinks join two days.
 var (

@@ -170,8 +170,10 @@ var (
 // awaited are words before the time in which something happens: back in 10m.
 var awaited = set("restarts retries retry times expires back ready done starts ends leaving there resumes due")
 
-// dottedLetter is the rest of letters with stops.
-var dottedLetter = lazy(`^\.[a-z]\.`)
+// dottedLetter reports whether rest goes on with another letter and its stop.
+func dottedLetter(rest string) bool {
+	return len(rest) > 2 && rest[0] == '.' && rest[2] == '.' && rest[1] >= 'a' && rest[1] <= 'z'
+}
 
 // rating is the rest of a class: V-0.
 var rating = lazy(`^-\d(?:$|[\s,.;)])`)
@@ -259,7 +261,7 @@ func measure(m []string, s *scanner) []string {
 	if unit == "k" && bare && s.raced(n) || bare && len(unit) == 1 && s.labelled() {
 		return nil
 	}
-	if stop != "" && s.matchEnd < len(s.text) && s.text[s.matchEnd] == '/' || bare && dottedLetter().MatchString(s.text[end:min(len(s.text), end+3)]) {
+	if stop != "" && s.matchEnd < len(s.text) && s.text[s.matchEnd] == '/' || bare && dottedLetter(s.text[end:]) {
 		return nil // 1.28 gal./flush; > 0 s.t.
 	}
 	if stop != "" {

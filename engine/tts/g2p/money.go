@@ -108,7 +108,10 @@ var money = []pattern{
 		return append(moneyWords(currencies[m[1]], plainAmount(m[1], m[2]), "", s), "!"+strings.ToUpper(m[3]))
 	}},
 	// 20 €, 5 USD, 50p
-	{re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|zł|Kč|(?:` + currencyCodes + `)\b)`), func(m []string, s *scanner) []string {
+	{re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|zł|Kč|[A-Z]{3}\b)`), func(m []string, s *scanner) []string {
+		if currencies[m[5]][0] == "" {
+			return nil
+		}
 		return join(minus(m[1]), moneyWords(currencies[m[5]], plainAmount(m[5], m[2]), m[3]+m[4], s))
 	}},
 	{re(`(\d{1,3})p`), func(m []string, s *scanner) []string {

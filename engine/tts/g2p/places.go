@@ -1,6 +1,7 @@
 package g2p
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 )
@@ -190,3 +191,13 @@ var streetAhead = lazy(`^(?:[A-Z0-9]\w+ ){0,2}(?:[A-Z0-9]\w+ )(?:St|Ave|Rd|Blvd|
 
 // numberedStreet is one without its kind: E. 34th.
 var numberedStreet = lazy(`^\d{1,3}(?:st|nd|rd|th)\b`)
+
+// towards reads a letter or two that say where a wind comes from or one goes: winds NW, go N on Elm.
+func (s *scanner) towards(w string, k int, after string) bool {
+	d := cmp.Or(compass[w], directions[w])
+	if d == "" || !(s.heading(after) || winds[s.lastWord()] && (after == "" || after[0] == ' ' || after[0] == ',') || strings.HasPrefix(after, " ") && winds[following(after)]) {
+		return false
+	}
+	s.put([]string{d}, k)
+	return true
+}

@@ -208,7 +208,7 @@ var measures = []pattern{
 		return plural(join(cardinal(m[1], s.accent), []string{"by"}, cardinal(m[2], s.accent)))
 	}},
 	// 45 deg C, 20 degrees F
-	{re(`([-−])?(` + numeral + `)\s?deg(?:rees?|s|\.)?(?: ?([CFK])\b)?`), func(m []string, s *scanner) []string {
+	{re(`([-−])?(\d{1,4}(?:\.\d{1,2})?)\s?deg(?:rees?|s|\.)?(?: ?([CFK])\b)?`), func(m []string, s *scanner) []string {
 		return join(minus(m[1]), decimal(m[2], s.accent), []string{s.named1(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
 	}},
 	// a 5'x7' rug

@@ -76,7 +76,7 @@ func (s *scanner) word(rest string) {
 	t := item{Token: Token{Text: clean, Kind: Word}}
 	if lowered(firstRune(w)) {
 		t.Text, t.spell = strings.ToUpper(clean), true
-	} else if len(clean) > 4 && strings.Trim(clean, "ACGTU") == "" {
+	} else if len(clean) > 4 && upper(clean[0]) && upper(clean[1]) && strings.Trim(clean, "ACGTU") == "" {
 		t.spell = true // of a strand of DNA
 	}
 	if len(w) == 2 && sums[s.lastWord()] && w == strings.ToLower(w) && clean == w && !pairs[strings.ToUpper(w)] && units[w][0] == "" && s.equated() {
@@ -124,7 +124,7 @@ func wordLen(s string) int {
 	for k < len(s) {
 		r, n := utf8.DecodeRuneInString(s[k:])
 		switch {
-		case raised[r] != 0 || k > 0 && lowered(r):
+		case raised[r] != 0 || r > 0x7f && k > 0 && lowered(r):
 			return k
 		case unicode.IsLetter(r) && latin(r) == script || unicode.Is(unicode.Mn, r):
 		case (r == '\'' || r == '’' || r == 'ʼ' || r == '-' || r == '‐' || r == '‑') && unicode.IsLetter(firstRune(s[k+n:])) && latin(firstRune(s[k+n:])) == script:
