@@ -93,4 +93,4 @@ var works = map[string]string{"Sym": "Symphony", "Symph": "Symphony", "Conc": "C
 var lone = set("lb oz tsp tbsp gal qt yd km cm kg hr min sec")
 
 // priced are abbreviations before a sum of money, too.
-var priced = set("min max est ca bal temp")
+var priced = set("orig reg min max est ca bal temp")

@@ -120,6 +120,12 @@ var dates = []pattern{
 	}},
 	// 05.03.2024: day first wherever dots are written
 	{re(`(\d{1,2})\.(\d{1,2})\.(\d{4})`), func(m []string, s *scanner) []string { return dayOf(m[2], m[1], m[3], s.accent) }},
+	{re(`(\d{1,2})\.(\d{1,2})\.(\d{2})`), func(m []string, s *scanner) []string {
+		if !dateWords[s.label()] && s.label() != "date" {
+			return nil
+		}
+		return dayOf(m[2], m[1], m[3], s.accent) // dated 4.11.24
+	}},
 	// 5 March 2024, 5th of March, 3–5 May
 	{re(`(\d{1,2})(?:st|nd|rd|th)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?\s(?:of\s)?(` + monthNames + `)(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
 		if n := atoi(m[1]); n < 1 || n > 31 || atoi(m[2]) > 31 {
@@ -148,7 +154,7 @@ var dates = []pattern{
 	}},
 	// 1990s, '80s, class of '99; but after 30s
 	{re(`['’]?(\d{1,2})?(\d0)['’]?s`), func(m []string, s *scanner) []string {
-		if len(m[0]) < 5 && isDigit(m[0][0]) && lasting[s.lastWord()] || s.hyphened() {
+		if len(m[0]) < 5 && isDigit(m[0][0]) && lasting[s.label()] || s.hyphened() {
 			return nil
 		}
 		if m[1] == "" {

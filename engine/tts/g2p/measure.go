@@ -161,6 +161,9 @@ var perAgain = lazy(`^/([A-Za-z]{1,3})\b`)
 // perArea is a second thing that is divided by, with its number.
 var perArea = lazy(`^/ ?(\d+(?:\.\d+)?) ?(m|cm|km|ft)([²³])`)
 
+// voltsAhead is the voltage behind a current: 15 A, 250 V.
+var voltsAhead = lazy(`^,? \d{1,4} ?V`)
+
 // golden are words behind carats, tardy those behind a time in minutes.
 var (
 	golden = set("gold diamond diamonds white yellow rose ring stone")
@@ -207,7 +210,7 @@ func measure(m []string, s *scanner) []string {
 	if unit == "d" && !(s.lastWord() == "for" || s.lastWord() == "times" || gap == "" && atoi(n) > 3 && !strings.Contains(n, ".")) || unit == "y" && !(spaced && !s.equated() && aged().MatchString(s.text[end:])) {
 		return nil
 	}
-	if bare && len(unit) == 1 && spaced && unit != "d" && unit != "y" && !strings.Contains("mghslLVW", unit) && !(unit == "A" && preps[following(s.text[end:])]) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
+	if bare && len(unit) == 1 && spaced && unit != "d" && unit != "y" && !strings.Contains("mghslLVW", unit) && !(unit == "A" && (preps[following(s.text[end:])] || voltsAhead().MatchString(s.text[end:min(len(s.text), end+12)]))) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
 		return nil
 	}
 	if unit == "A" && gap == "" && unicode.IsUpper(firstRune(strings.TrimPrefix(after, " "))) {
