@@ -130,7 +130,7 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 				continue
 			}
 		case anywhere:
-			if w == "Co" && countyAhead().MatchString(next) {
+			if w == "Co" && s.lastWord() != "and" && countyAhead().MatchString(next) {
 				a.full = "County"
 			}
 			if small && (w == "min" || w == "max") && unicode.IsLower(first) && !perWords[s.lastWord()] {
@@ -223,6 +223,8 @@ func (s *scanner) counts(w, next string) string {
 		return "equivalent"
 	case w == "reg" && strings.ContainsRune(currencyMarks, first):
 		return "regularly"
+	case strings.EqualFold(w, "exp") && strings.HasPrefix(next, "date"):
+		return "expiration"
 	case w == "sz":
 		return "size"
 	case w == "vol" && unicode.IsNumber(firstRune(s.lastSource())):

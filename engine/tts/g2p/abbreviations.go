@@ -50,7 +50,7 @@ var unstopped = map[string]string{"vs": "versus", "Mr": "Mister", "Mrs": "Missus
 
 // words that may also be said as they stand, with a small letter: not at a
 // sentence's end.
-var ordinary = set(`no sun sat mar wed mon sta fri sec art app max min c v l p est ed co al sen gen col rep mt ft hon rev ill mass miss wash ore ind pa ma la mo del fig par op pres temp jan jun adm det min inst exec div dist apt bal orig opp prev req s ss ref refs inv lic dir conc sched hols tab conf`)
+var ordinary = set(`no sun sat mar wed mon sta exp fri sec art app max min c v l p est ed co al sen gen col rep mt ft hon rev ill mass miss wash ore ind pa ma la mo del fig par op pres temp jan jun adm det min inst exec div dist apt bal orig opp prev req s ss ref refs inv lic dir conc sched hols tab conf`)
 
 // shortened are those of ordinary that a small letter behind the stop tells from the words.
 var shortened = set(`temp exec inst dist apt bal orig opp prev req conf`)
@@ -93,4 +93,4 @@ var works = map[string]string{"Sym": "Symphony", "Symph": "Symphony", "Conc": "C
 var lone = set("lb oz tsp tbsp gal qt yd km cm kg hr min sec")
 
 // priced are abbreviations before a sum of money, too.
-var priced = set("orig reg min max est ca bal temp")
+var priced = set("exp orig reg min max est ca bal temp")

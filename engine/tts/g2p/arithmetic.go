@@ -184,8 +184,16 @@ var arithmetic = []pattern{
 	}},
 }
 
+// reckoned are words behind which two numbers are a fraction.
+var reckoned = set("divided divide dividing divides fraction fractions simplify reduce reduces equals exactly")
+
 // shortDate reports whether mon/day, which is more than one, is a day of an American and no fraction.
 func (s *scanner) shortDate(mon, day int) bool {
+	for k := 1; k <= 4; k++ {
+		if w := s.wordBack(k); reckoned[w] || proportions[w] {
+			return false
+		}
+	}
 	last, next := s.lastWord(), s.nextWord()
 	_, unit := unitOf(next)
 	rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " ")

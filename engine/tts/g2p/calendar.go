@@ -261,7 +261,7 @@ var namedDates = []pattern{
 		return out
 	}},
 	// T/Th
-	{re(`T/(?:Th|R)`), func(m []string, s *scanner) []string { return []string{"Tuesday", "Thursday"} }},
+	{re(`T/Th`), func(m []string, s *scanner) []string { return []string{"Tuesday", "Thursday"} }},
 	// MWF at 10, M/W/F
 	{re(`M/?W(?:/?(F))?`), func(m []string, s *scanner) []string {
 		taught := lessonAhead().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)])

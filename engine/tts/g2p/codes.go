@@ -360,7 +360,12 @@ var namedCodes = []pattern{
 		return join(out, groupsOf(m[3]))
 	}},
 	// ORD→DEN
-	{re(`([A-Z]{3}) ?(?:→|->|–) ?([A-Z]{3})`), func(m []string, s *scanner) []string { return []string{"!" + m[1], "to", "!" + m[2]} }},
+	{re(`([A-Z]{3}) ?(?:→|->|–) ?([A-Z]{3})`), func(m []string, s *scanner) []string {
+		if last := s.lastSource(); s.known(m[1]) && s.known(m[2]) && (last == "" || !isDigit(last[len(last)-1])) {
+			return nil // CAT→DOG, but flight 1187 ORD→DEN
+		}
+		return []string{"!" + m[1], "to", "!" + m[2]}
+	}},
 	// U+1F600
 	{re(`U\+([0-9A-F]{4,6})`), func(m []string, s *scanner) []string {
 		return join([]string{"!U", "plus"}, characters(m[1]))
@@ -386,6 +391,9 @@ var namedCodes = []pattern{
 	}},
 	// blood type O-
 	{re(`(AB|[ABO])([-−+])`), func(m []string, s *scanner) []string {
+		if (m[1] == "A" || m[1] == "B") && s.wordBack(2) != "blood" && s.wordBack(3) != "blood" && s.nextWord() != "blood" {
+			return nil // a type A+ personality
+		}
 		if s.label() != "type" && s.nextWord() != "blood" && s.nextWord() != "donor" && s.nextWord() != "donors" {
 			return nil
 		}

@@ -394,7 +394,7 @@ func entity(rest string) int {
 // keyed are words before what is pressed on a telephone; hours are names of hours, eras what
 // stands behind years.
 var (
-	keyed = set("dial press enter")
+	keyed = set("pressed pressing dial press enter")
 	hours = set("noon midnight")
 	eras  = set("bc bce ad ce")
 )

@@ -240,6 +240,9 @@ func measure(m []string, s *scanner) []string {
 	if gap == "-" && len(unit) == 1 && upper(unit[0]) && slash == "" && !unicode.IsLower(firstRune(s.nextWord())) {
 		return nil // unit 11-A
 	}
+	if bare && spaced && len(unit) == 1 && upper(unit[0]) && strings.HasPrefix(after, "-") && len(after) > 1 && isLetter(after[1]) {
+		return nil // 5 V-shaped blocks
+	}
 	if bare && len(unit) == 1 && upper(unit[0]) && rating().MatchString(s.text[end:min(len(s.text), end+4)]) {
 		return nil // UL 94 V-0
 	}
