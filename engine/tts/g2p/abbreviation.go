@@ -225,6 +225,8 @@ func (s *scanner) counts(w, next string) string {
 		return "regularly"
 	case strings.EqualFold(w, "exp") && strings.HasPrefix(next, "date"):
 		return "expiration"
+	case w == "incl" && (next == "" || first == ',' || first == ';' || first == ')'):
+		return "included"
 	case w == "sz":
 		return "size"
 	case w == "vol" && unicode.IsNumber(firstRune(s.lastSource())):

@@ -114,6 +114,7 @@ var codes = []pattern{
 		}
 		return nil
 	}},
+	{re(`\d{1,8}(?:-\d{1,8}){1,3}-[A-Z]{1,3}`), func(m []string, s *scanner) []string { return inGroups(m[0]) }}, // 20-4471-B
 	// 118-2203917
 	{re(`(\d{2,8})-(\d{5,10})`), func(m []string, s *scanner) []string {
 		if s.lastWord() != "number" && len(m[2]) < len(m[1])+3 && atoi(m[1]) < atoi(m[2]) {
