@@ -20,6 +20,9 @@ type pattern struct {
 const longest = 120
 
 // lazy compiles an expression when it is first used: who never speaks starts without them.
+// It is not inlined: its hundreds of calls would each have code of their own.
+//
+//go:noinline
 func lazy(s string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
 }
