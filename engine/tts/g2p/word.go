@@ -65,7 +65,7 @@ func (s *scanner) word(rest string) {
 		s.add(item{Token: Token{Text: strings.ToUpper(clean), Kind: Word}, spell: true}, k) // 802.11ax, the 330i
 		return
 	}
-	if len(clean) == 1 && !strings.ContainsAny(clean, "aeiouAEIOU") && clean != w {
+	if len(clean) == 1 && clean != w && !strings.ContainsAny(clean, "aeiouAEIOU") {
 		if r, n := utf8.DecodeRuneInString(norm.NFD.String(w)); n == 1 && unicode.IsLetter(r) {
 			if sign := accented[firstRune(norm.NFD.String(w)[1:])]; sign != "" {
 				s.put([]string{"!" + strings.ToUpper(clean), sign}, k) // x̄
