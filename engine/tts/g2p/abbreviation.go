@@ -25,6 +25,14 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 	if !strings.HasPrefix(after, ".") {
 		return s.unstopped(w, k, after)
 	}
+	if lone[w] { // how many oz. in a lb.
+		switch s.lastWord() {
+		case "many":
+			return s.put([]string{units[w][1]}, k+1)
+		case "a", "an", "one":
+			return s.put([]string{units[w][0]}, k+1)
+		}
+	}
 	a := stoppedAt(w, after)
 	if s.letter(a) {
 		return true
@@ -41,6 +49,9 @@ func (s *scanner) abbreviated(w string, k int, after string) bool {
 		return false // the SAT.
 	}
 	for _, x := range abbreviations[strings.ToLower(w)] {
+		if w == "Co" && s.lastWord() != "and" && countyAhead().MatchString(a.next) {
+			x.full = "County"
+		}
 		if means, ends := s.means(a, x); means && ends {
 			return s.put(strings.Fields(x.full), k) // the stop is the sentence's too
 		} else if means {
@@ -71,7 +82,9 @@ type stopped struct {
 func stoppedAt(w, after string) *stopped {
 	a := &stopped{w: w, small: w == strings.ToLower(w), after: after, next: strings.TrimLeft(after[1:min(len(after), 24)], " ")}
 	a.head, a.first = a.next[:wordLen(a.next)], firstRune(a.next)
-	a.low, a.digit, a.upper = strings.ToLower(a.head), a.first >= '0' && a.first <= '9', unicode.IsUpper(a.first)
+	a.low, a.upper = strings.ToLower(a.head), unicode.IsUpper(a.first)
+	about := a.first == '~' && len(a.next) > 1 && isDigit(a.next[1])
+	a.digit = a.first >= '0' && a.first <= '9' || about || priced[w] && strings.ContainsRune(currencyMarks, a.first)
 	a.name = a.upper && !starters[a.low]
 	return a
 }
@@ -161,7 +174,7 @@ func (s *scanner) shortens(a *stopped) bool {
 	case a.w == "Sun":
 		return s.weekday(a.first) || dayParts[a.low]
 	}
-	return !a.small || !ordinary[a.w] || a.w == "al" && s.lastWord() == "et"
+	return !a.small || !ordinary[a.w] || priced[a.w] && a.digit || a.w == "al" && s.lastWord() == "et"
 }
 
 // midway are abbreviations that never end a sentence.
@@ -185,38 +198,26 @@ var stateWords = set("in from near of across outside northern southern eastern w
 // beforeOf are abbreviations before "of"; books are those of the Bible that are cut short
 // without a stop, before a chapter and a verse.
 var (
-	beforeOf = map[string]string{"Sec": "Secretary", "No": "number", "no": "number"}
+	beforeOf = map[string]string{"Ct": "Court", "Sec": "Secretary", "No": "number", "no": "number"}
 	books    = map[string]string{"Gen": "Genesis", "Ex": "Exodus", "Heb": "Hebrews", "Jas": "James", "Phil": "Philippians", "Gal": "Galatians", "Eph": "Ephesians", "Dan": "Daniel", "Prov": "Proverbs", "Deut": "Deuteronomy", "Lev": "Leviticus", "Ps": "Psalm", "Isa": "Isaiah", "Mt": "Matthew", "Matt": "Matthew", "Mk": "Mark", "Lk": "Luke", "Jn": "John", "Rom": "Romans", "Cor": "Corinthians", "Rev": "Revelation"}
 )
 
 // charted are words of notes on a patient, behind Pt.
 var charted = set("has had denies denied reports reported states stated complains complained presents presented admitted seen tolerated will with who appears remains may should did does")
 
-// over are the times a change is measured over.
-var over = map[string]string{"y": "year", "q": "quarter", "m": "month", "w": "week", "d": "day"}
-
-// perWords are words behind which min. is a minute; numberedThings have numbers.
-var (
-	perWords       = set("a per each one every")
-	spans          = set("sec min hr wk mo yr")
-	numberedThings = set("telephone phone account serial model part item order invoice reference ref policy flight room case lot id")
-	dose           = map[string]string{"tab": "tablet", "tabs": "tablet", "cap": "capsule", "caps": "capsule"}
-	sizes          = map[string]string{"med": "medium", "lg": "large", "lrg": "large", "sm": "small"}
-	behindOrdinals = map[string]string{"c": "century", "cent": "century", "fl": "floor", "flr": "floor", "edn": "edition", "rd": "round", "qtr": "quarter", "pl": "place", "gr": "grade", "yr": "year", "dist": "District", "amend": "Amendment", "bn": "Battalion", "brig": "Brigade", "ed": "edition", "gen": "generation", "anniv": "anniversary", "div": "division", "cav": "Cavalry", "inf": "Infantry", "regt": "Regiment", "cir": "Circuit"}
-)
-
-// works are kinds of music, before a number.
-var works = map[string]string{"Sym": "Symphony", "Symph": "Symphony", "Conc": "Concerto", "Son": "Sonata"}
-
 // lived are said before a year behind a comma or a bracket: (b. 1920).
 var (
 	lived     = map[string]string{"b": "born", "d": "died", "r": "reigned", "m": "married", "fl": "flourished"}
 	yearAhead = lazy(`^\d{4}\b`)
+	bornAhead = lazy(`^(?:\d{4}\b|(?:\d{1,2} )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.? \d)`)
 )
 
 // counts reads abbreviations behind numbers, 5th c. and 2 c. of flour, and the no. of phone no.
 func (s *scanner) counts(w, next string) string {
 	first := firstRune(next)
+	if s.journal(w, next) {
+		return journals[w]
+	}
 	switch full := behindOrdinals[strings.ToLower(w)]; {
 	case full != "" && s.afterOrdinal() && ends[w] == "":
 		return full
@@ -224,17 +225,31 @@ func (s *scanner) counts(w, next string) string {
 		return one(s.lastSource(), dose[w], dose[w]+"s")
 	case (w == "vit" || w == "Vit") && unicode.IsUpper(first):
 		return "vitamin"
+	case strings.EqualFold(w, "rev") && revision().MatchString(next):
+		return "revision"
+	case w == "est" && strings.ContainsAny(s.lastSource(), currencyMarks+"%"):
+		return "estimated"
 	case strings.EqualFold(w, "rev") && first >= '0' && first <= '9' && !verse().MatchString(next):
 		return "revision"
 	case strings.EqualFold(w, "long") && meridian().MatchString(next):
 		return "longitude"
+	case w == "equiv" && s.lastWord() == "watts":
+		return "equivalent"
+	case w == "reg" && strings.ContainsRune(currencyMarks, first):
+		return "regularly"
+	case strings.EqualFold(w, "exp") && strings.HasPrefix(next, "date"):
+		return "expiration"
+	case w == "incl" && (next == "" || first == ',' || first == ';' || first == ')'):
+		return "included"
+	case w == "sz":
+		return "size"
 	case w == "vol" && unicode.IsNumber(firstRune(s.lastSource())):
 		return "volume"
 	case w == "no" && numberedThings[s.lastWord()]:
 		return "number"
 	case (w == "est" || w == "Est") && estimated().MatchString(next):
 		return "estimated"
-	case lived[w] != "" && yearAhead().MatchString(next) && (len(s.out) == 0 || s.out[len(s.out)-1].Kind == Punctuation):
+	case lived[w] != "" && bornAhead().MatchString(next) && (len(s.out) == 0 || s.out[len(s.out)-1].Kind == Punctuation):
 		return lived[w]
 	case w == "med" && (strings.HasPrefix(next, "heat") || strings.HasPrefix(next, "low") || strings.HasPrefix(next, "high")):
 		return "medium"
@@ -289,6 +304,8 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 			s.operator(true) // sin² x
 		}
 		return true
+	case w == "yo" && unicode.IsNumber(firstRune(s.lastSource())):
+		return s.put([]string{"year", "old"}, k)
 	case (w == "y" || w == "yr") && wordOf("o"):
 		return s.put([]string{"year", "old"}, k+2)
 	case w == "x" && s.lastWord() != "" && s.lastWord() != "for" && courses().MatchString(after[:min(len(after), 16)]):
@@ -311,6 +328,10 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		}
 		s.space()
 		return true
+	case w == "b" && strings.HasPrefix(after, "/w ") && !joins(s.before()):
+		s.put([]string{"between"}, k+2)
+		s.space()
+		return true
 	case w == "b" && strings.HasPrefix(after, "/c ") && !joins(s.before()):
 		s.put([]string{"because"}, k+2)
 		s.space()
@@ -325,12 +346,23 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 		return true
 	case w == "lim" && approached().MatchString(after[:min(len(after), 8)]):
 		return s.put([]string{"limit", "as"}, k)
+	case shares[w] != "" && strings.HasPrefix(after, "%"):
+		return s.put([]string{shares[w]}, k)
+	case len(w) < 5 && dose[w] != "" && (taken[s.wordBack(2)] || taken[following(after)]) && unicode.IsNumber(firstRune(s.lastSource())):
+		return s.put([]string{one(s.lastSource(), dose[w], dose[w]+"s")}, k)
+	case w == "x" && len(s.lastSource()) == 1 && upper(s.lastSource()[0]) && dimension().MatchString(after[:min(len(after), 4)]):
+		return s.put([]string{"by"}, k) // W x H x D
+	case w == "Del" && s.lastWord() == "plus":
+		return s.put([]string{"delete"}, k)
 	case w == "v" && s.afterName() && capital:
 		return s.put([]string{"versus"}, k)
 	case w == "Dr" && s.afterName() && !capital:
 		return s.put([]string{"Drive"}, k)
 	}
-	if d := compass[w]; d != "" {
+	if len(w) < 3 && s.towards(w, k, after) {
+		return true
+	}
+	if d := compass[w]; len(w) == 2 && d != "" {
 		corner := s.lastWord() == "the" && quarters[following(after)]
 		street := streetEnds[s.lastWord()] || streetAhead().MatchString(strings.TrimPrefix(after[:min(len(after), 48)], " "))
 		house := s.houseNumber() && (capital || spaced && unicode.IsDigit(firstRune(behind)))
@@ -363,36 +395,12 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 var ends = map[string]string{"St": "Street", "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Ln": "Lane", "Pkwy": "Parkway", "Hwy": "Highway", "Ct": "Court", "Pl": "Place", "Sq": "Square"}
 
 // numberedToo are abbreviations before a number that are written without a stop too.
-var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
+var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "Ct": "court", "wt": "weight", "ht": "height", "para": "paragraph", "paras": "paragraphs", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
 
 // labelAhead is a number with a letter in front: F-22, A1.
 var labelAhead = lazy(`^[A-Z](?:(?:-|\.)?\d|[,;:)]|\.?$)`)
 
 var dayParts = set("every only through except service hours brunch morning afternoon evening night nights mornings")
-
-var directions = map[string]string{"N": "North", "S": "South", "E": "East", "W": "West"}
-
-var compass = map[string]string{"NW": "northwest", "NE": "northeast", "SW": "southwest", "SE": "southeast"}
-
-// quarters are what lies in a direction: the NE corner.
-var quarters = set("corner side coast wind winds region quadrant part end edge wall of slope tip")
-
-// onRoad reports whether the number of a road was read last: I-95 N.
-func (s *scanner) onRoad() bool {
-	t := s.lastSource()
-	if t == "" || !isDigit(t[len(t)-1]) {
-		return false
-	}
-	if strings.HasPrefix(t, "I-") {
-		return true
-	}
-	for k := 2; k <= 5; k++ {
-		if w := s.wordBack(k); w == "highway" || w == "route" || w == "interstate" {
-			return true
-		}
-	}
-	return false
-}
 
 // following is the word behind a space in small letters.
 func following(after string) string {
@@ -401,7 +409,7 @@ func following(after string) string {
 }
 
 // labelNames are abbreviations before a colon.
-var labelNames = map[string]string{"tel": "telephone", "wt": "weight", "ht": "height", "amt": "amount", "acct": "account", "addr": "address", "dept": "department", "appt": "appointment", "qty": "quantity", "mgr": "manager", "desc": "description", "ext": "extension", "sched": "schedule", "bal": "balance", "temp": "temperature"}
+var labelNames = map[string]string{"hrs": "hours", "tel": "telephone", "wt": "weight", "ht": "height", "amt": "amount", "acct": "account", "addr": "address", "dept": "department", "appt": "appointment", "qty": "quantity", "mgr": "manager", "desc": "description", "ext": "extension", "sched": "schedule", "bal": "balance", "temp": "temperature"}
 
 // charts are words before what a patient complains of.
 var charts = set("patient m f old man woman male female he she")
@@ -418,6 +426,12 @@ var (
 	inBrackets   = lazy(`^\(\d{1,3}[a-z]?\)`)
 )
 
+// revision is the letter of one: Rev. C.
+var revision = lazy(`^[A-HJ-Z](?:$|[,;:)]|\s[^A-Z])`)
+
+// shares are units of what makes up a mixture, before a percent sign.
+var shares = map[string]string{"wt": "weight", "vol": "volume", "mol": "mole"}
+
 // approached is what stands behind lim.
 var approached = lazy(`^ [a-z] ?(?:→|->)`)
 
@@ -430,15 +444,11 @@ var codeIs = lazy(`^(?:is|was) (?:\d|[A-Z]{1,4}[ -]?\d)`)
 // codeAhead is a code of letters and figures.
 var codeAhead = lazy(`^[A-Z]{1,4}[ -]?\d`)
 
+// dimension is the letter of one.
+var dimension = lazy(`^ [A-Z](?:$|[^A-Za-z])`)
+
 // courses are how long a treatment lasts.
-var courses = lazy(`^ \d{1,3} ?(?:days?|weeks?|wks?|months?|mos?|hours?|hrs?|d)\b`)
-
-var streetEnds = set(`street avenue road boulevard drive lane court place square way parkway quay crescent terrace highway trail plaza circle row`)
-
-var streetAhead = lazy(`^(?:[A-Z0-9]\w+ ){0,2}(?:[A-Z0-9]\w+ )(?:St|Ave|Rd|Blvd|Dr|Ln|Street|Avenue|Road|Drive|Lane)`)
-
-// numberedStreet is one without its kind: E. 34th.
-var numberedStreet = lazy(`^\d{1,3}(?:st|nd|rd|th)\b`)
+var courses = lazy(`^ ?\d{1,3} ?(?:days?|weeks?|wks?|months?|mos?|hours?|hrs?|d)\b`)
 
 // afterName reports whether the word before has a capital: Main St.
 func (s *scanner) afterName() bool {

@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -14,7 +15,7 @@ var arithmetic = []pattern{
 	// 50/50, an 80/20 rule, 20/20 vision; 6/8 time
 	{re(`(\d{1,2})([-–/])(\d{1,2})`), func(m []string, s *scanner) []string {
 		a, b := atoi(m[1]), atoi(m[3])
-		pair := a == b && a > 10 || m[2] == "/" && a == b && (a == 4 || a == 2) && (s.lastWord() == "in" || s.lastWord() == "at") || m[2] == "/" && (a+b == 100 && a%5 == 0 || metered[s.nextWord()] && b&(b-1) == 0)
+		pair := a == b && a > 10 || m[2] == "/" && a == b && (a == 4 || a == 2) && (s.lastWord() == "in" || s.lastWord() == "at") || m[2] == "/" && (a+b == 100 && (a%5 == 0 || a > 60) || metered[s.nextWord()] && b&(b-1) == 0)
 		switch {
 		case m[1][0] == '0' || m[3][0] == '0':
 			return nil
@@ -61,6 +62,19 @@ var arithmetic = []pattern{
 		}
 		return join(out, s.unitAfter(false))
 	}},
+	// 1/4-20 of a screw
+	{re(`(\d{1,2})/(2|4|8|16|32|64)(["″])?-(\d{2})`), func(m []string, s *scanner) []string {
+		if strings.HasPrefix(s.text[s.matchEnd:], "/") {
+			return nil
+		}
+		out := fraction("", m[1], m[2], s.accent)
+		if m[3] != "" {
+			out = append(out, "inch")
+		}
+		return join(out, cardinal(m[4], s.accent))
+	}},
+	// 50/60 Hz
+	{re(`50/60 ?Hz`), func(m []string, s *scanner) []string { return []string{"fifty", "sixty", "hertz"} }},
 	// 1/250 s of a camera
 	{re(`1/(\d{1,5})\s?s(?:ec)?`), func(m []string, s *scanner) []string {
 		if atoi(m[1]) < 2 {
@@ -105,6 +119,12 @@ var arithmetic = []pattern{
 		if mon, day := atoi(m[2]), atoi(m[3]); m[1] == "" && s.accent == US && mon > 1 && mon <= 12 && day > 20 && day <= 31 && !sums[s.lastWord()] && !sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && !pluralNoun(s.nextWord()) && s.nextWord() != "of" && !inches[s.nextWord()] {
 			return dayOf(m[2], m[3], "", s.accent) // 12/25 is a holiday
 		}
+		if mon, day := atoi(m[2]), atoi(m[3]); m[1] == "" && mon > day && s.shortDate(mon, day) {
+			if day == 10 {
+				return join(cardinal(m[2], s.accent), []string{"out", "of", "ten"}) // 11/10
+			}
+			return dayOf(m[2], m[3], "", s.accent)
+		}
 		part := s.aPart(fraction(m[1], m[2], m[3], s.accent))
 		if rest := s.text[s.matchEnd:]; (strings.HasPrefix(rest, `"`) && !s.quoted || strings.HasPrefix(rest, "″")) && part != nil {
 			s.matchEnd += utf8.RuneLen(firstRune(rest))
@@ -134,6 +154,10 @@ var arithmetic = []pattern{
 		}
 		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent), []string{"to"}, inPairs(m[3], s.accent), inPairs(m[4], s.accent))
 	}},
+	// 26:1770–1774, of a journal
+	{re(`(\d{1,4}):(\d{3,5})[-–](\d{2,5})`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{","}, cardinal(m[2], s.accent), []string{"to"}, cardinal(m[3], s.accent))
+	}},
 	// 3:1
 	{re(`(\d{1,6}(?:\.\d+)?):(\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d+)?)(?::(\d{1,6}))?`), func(m []string, s *scanner) []string {
 		if (portWords[s.lastWord()] || s.lastSource() == "-p") && m[3] == "" {
@@ -141,6 +165,12 @@ var arithmetic = []pattern{
 		}
 		if scripture[s.lastWord()] && m[3] == "" {
 			return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent)) // Luke 2:1, Psalm 119:105
+		}
+		if s.lettersBefore() && m[3] == "" && len(m[1]) > 3 && yearAhead().MatchString(m[2]) {
+			return join(cardinal(m[1], s.accent), year(m[2], s.accent)) // EN 55032:2015
+		}
+		if s.before() == ':' && m[3] == "" {
+			return join(cardinal(m[1], s.accent), []string{","}, cardinal(m[2], s.accent)) // index.js:17:5
 		}
 		out := join(decimal(m[1], s.accent), []string{"to"}, decimal(m[2], s.accent))
 		if m[3] != "" {
@@ -154,8 +184,25 @@ var arithmetic = []pattern{
 	}},
 }
 
+// reckoned are words behind which two numbers are a fraction.
+var reckoned = set("divided divide dividing divides fraction fractions simplify reduce reduces equals exactly")
+
+// shortDate reports whether mon/day, which is more than one, is a day of an American and no fraction.
+func (s *scanner) shortDate(mon, day int) bool {
+	for k := 1; k <= 4; k++ {
+		if w := s.wordBack(k); reckoned[w] || proportions[w] {
+			return false
+		}
+	}
+	last, next := s.lastWord(), s.nextWord()
+	_, unit := unitOf(next)
+	rest := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " ")
+	return s.accent == US && mon <= 12 && day > 0 && !sums[last] && last != "a" && last != "an" && last != "is" && !unit && !inches[next] && !metered[next] && next != "ratio" && !pluralNoun(next) && !s.equatedIn(12) &&
+		!strings.ContainsAny(rest, "+-−*×÷=/^)\"%") && !unicode.IsUpper(s.before()) && s.before() != '('
+}
+
 // overs stand behind the runs and wickets of cricket.
-var overs = lazy(`^ (?:\((?:\d{1,3}(?:\.\d)? ov|[A-Z][a-z]+ \d)|in \d{1,3}(?:\.\d)? overs|dec\b|declared)`)
+var overs = lazy(`^ (?:\((?:\d{1,3}(?:\.\d)? ov|[A-Z][a-z]+ \d)|in \d{1,3}(?:\.\d)? overs|dec\b|declared|by \d+ (?:runs?|wickets?)\b)`)
 
 // rated reports whether n/of is what someone gave or got, and no fraction: of ten, if it is no
 // part of something or of a sum, of other round numbers, behind a word that says so.
@@ -173,7 +220,7 @@ func (s *scanner) rated(n int, of string) bool {
 }
 
 var (
-	countable = set("step page part slide chapter day round phase stage layer epoch item lesson question episode track batch attempt game leg heat lap")
+	countable = set("retry try attempts shard worker task test chunk file request step page part slide chapter day round phase stage layer epoch item lesson question episode track batch attempt game leg heat lap")
 	outOf     = set("5 20 25 30 40 50 60 100")
 	ratings   = set("score scored scores scoring rate rated rates rating ratings gave give gives giving got get grade graded review reviewed mark marks stars test quiz exam")
 	sums      = set("plus minus times equals by over")
@@ -284,6 +331,9 @@ func (s *scanner) aPart(part []string) []string {
 // raised are digits and signs of exponents.
 var raised = map[rune]rune{'⁰': '0', '¹': '1', '²': '2', '³': '3', '⁴': '4', '⁵': '5', '⁶': '6', '⁷': '7', '⁸': '8', '⁹': '9', '⁻': '-', '⁺': '+', 'ⁿ': 'n', 'ᵀ': 'T'}
 
+// charge is that of an ion behind a caret: SO4^2-.
+var charge = lazy(`^\^\{?(\d?[-−+])(\}?)(?:$|[\s,.;:)\]])`)
+
 var caret = lazy(`^\^(?:\{?([-−+]?\d{1,9}|[A-Za-z])\}?)`)
 
 // power reads the exponent rest begins with: ^6, ⁻⁹. It returns its length.
@@ -303,6 +353,9 @@ func power(rest string) (int, []string) {
 			return 0, nil
 		}
 		m := caret().FindStringSubmatch(rest[:min(len(rest), 16)])
+		if c := charge().FindStringSubmatch(rest[:min(len(rest), 16)]); c != nil {
+			m = []string{rest[:strings.Index(rest, c[1])+len(c[1]+c[2])], c[1]}
+		}
 		if m == nil {
 			return 0, nil
 		}
@@ -345,7 +398,9 @@ func (s *scanner) operator(number bool) {
 	if n, words := power(s.text[s.i:]); n > 0 {
 		s.space()
 		s.matchEnd = s.i + n
-		words = append(words, s.unitAfter(false)...)
+		if words = append(words, s.unitAfter(false)...); s.matchEnd == s.i+n && s.scientific() {
+			words = append(words, s.unitOfPower()...)
+		}
 		s.put(words, s.matchEnd-s.i)
 	}
 	rest := s.text[s.i:]
@@ -356,6 +411,12 @@ func (s *scanner) operator(number bool) {
 		after, ok := strings.CutPrefix(rest, o.sign)
 		if o.sign == " / " && measured().MatchString(s.lastSource()) && measuredToo().MatchString(after[:min(len(after), 24)]) {
 			continue // 425 °F / 220 °C
+		}
+		if (o.sign == " - " || o.sign == " – ") && percentAhead().MatchString(after[:min(len(after), 8)]) && !strings.HasSuffix(s.lastSource(), "%") && measuredOrPaid(s.lastSource()) {
+			continue // $64.18 – 10% off
+		}
+		if o.sign == " - " && strings.ContainsRune(currencyMarks, firstRune(after)) && strings.IndexAny(s.lastSource(), currencyMarks) < 0 {
+			continue // 256GB - $1,199
 		}
 		if last := s.lastSource(); o.sign == " / " && len(last) > 1 && digitsOf(last) == "" {
 			continue // 10 a.m. PST / 1 p.m. EST
@@ -368,6 +429,10 @@ func (s *scanner) operator(number bool) {
 			switch {
 			case o.sign == " - " && s.ranges(after):
 				o.say = "to"
+			case o.sign == "-" && suffixed(s.lastSource(), after):
+				o.say = "dash"
+			case o.sign == "-" && difference().MatchString(after[:min(len(after), 16)]):
+				o.say = "minus" // 5-3=2
 			case o.say == "times" && measured().MatchString(s.lastSource()) && measuredToo().MatchString(after[:min(len(after), 24)]):
 				o.say = "by" // 25 m × 12.5 m
 			}
@@ -377,6 +442,25 @@ func (s *scanner) operator(number bool) {
 		}
 	}
 }
+
+var percentAhead = lazy(`^\d+(?:\.\d+)? ?%`)
+
+// measuredOrPaid reports whether a number with a unit or a currency was written.
+func measuredOrPaid(source string) bool {
+	return strings.ContainsAny(source, currencyMarks) || measured().MatchString(source)
+}
+
+// thread is one of screws.
+var thread = lazy(`^M\d{1,2}$`)
+
+// suffixed reports whether a hyphen stands between a long number of something and one of its parts: 10045-2.
+func suffixed(number, after string) bool {
+	k := digitRun(after)
+	return len(number) > 4 && digitsOf(number) == number && k < 3 && !strings.HasPrefix(after[k:], ",")
+}
+
+// difference is what stands behind the sign of one whose value is said.
+var difference = lazy(`^\d{1,9} ?= ?[\d?-]`)
 
 var secondNumber = lazy(`^(\d{1,9})(:\d\d)?(?:[^\d=+*/-]|$)(?: ?=)?`)
 

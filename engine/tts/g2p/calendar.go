@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -11,6 +12,9 @@ import (
 const monthNames = `Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?\.?|July?\.?|Aug(?:ust|\.)?|Sept?(?:ember|\.)?|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?`
 
 const dayNames = `Mon(?:day|\.)?|Tue(?:s?\.?|sday)|Wed(?:nesday|\.)?|Thu(?:r?s?\.?|rsday)|Fri(?:day|\.)?|Sat(?:urday|\.)?|Sun(?:day|\.)?`
+
+// shortMonths are months of three letters, as between the dashes of 15-Jan-2024.
+const shortMonths = `Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC`
 
 const dash = `\s?[-–—]\s?`
 
@@ -35,7 +39,8 @@ func fullName(s string, of []string) string {
 	return ""
 }
 
-var calendar = []pattern{
+// calendar are the patterns of days and times that begin with a digit.
+var calendar = slices.Concat([]pattern{
 	// 2024-03-05T14:30:00Z
 	{re(`(\d{4}-\d\d-\d\d)[T ](\d\d):([0-5]\d)(?::([0-5]\d)(?:[.,]\d+)?)?(?:(Z)|([+-])(\d\d):?(\d\d))?`), func(m []string, s *scanner) []string {
 		out := isoDate(m[1], s.accent)
@@ -60,77 +65,15 @@ var calendar = []pattern{
 		return out
 	}},
 	{re(`\d{4}(?:-\d\d-|/\d\d/|\.\d\d\.)\d\d`), func(m []string, s *scanner) []string { return isoDate(m[0], s.accent) }},
-	// 0630 hours, at 1430 hrs, by 0900
-	{re(`([01]\d|2[0-4])([0-5]\d)(?:\s?(?:hours|hrs|h))?`), func(m []string, s *scanner) []string {
-		unit, zero := m[0] != m[1]+m[2], m[1][0] == '0'
-		if strings.HasSuffix(m[0], m[2]+"h") && atoi(m[2])%15 == 0 && m[1] != "20" {
-			zero = true // the 1400h briefing
-		}
-		if !unit && !zero && !zones[s.nextWord()] || !(unit && zero) && !clockWords[s.lastWord()] && !zones[s.nextWord()] {
+}, clocks, dates)
+
+var dates = []pattern{
+	// 15-Jan-2024, 15Jan2024, 10/Oct/2000, 15-Jan
+	{re(`(\d{1,2})([-/.]?)(` + shortMonths + `)(?:[-/.]?(\d{4}|\d{2}))?`), func(m []string, s *scanner) []string {
+		if m[2]+m[4] == "" || m[2] == "" && len(m[4]) < 4 || m[4] == "" && m[2] != "-" || atoi(m[1]) < 1 || atoi(m[1]) > 31 {
 			return nil
 		}
-		out := below(atoi(m[1]), false)
-		if m[1][0] == '0' && m[1] != "00" {
-			out = append([]string{"oh"}, out...)
-		}
-		if m[2] == "00" {
-			out = append(out, "hundred")
-		} else {
-			out = append(out, shortYear(m[2], s.accent)...)
-		}
-		if unit {
-			out = append(out, "hours")
-		}
-		return out
-	}},
-	// 1:27:57.940 of a long one
-	{re(`(\d{1,2}):([0-5]\d):([0-5]\d)\.(\d{1,3})`), func(m []string, s *scanner) []string {
-		out := join(cardinal(m[1], s.accent), []string{one(m[1], "hour", "hours")}, below(atoi(m[2]), false), []string{"minutes", "and"}, below(atoi(m[3]), false), []string{"point"}, digits(m[4]), []string{"seconds"})
-		if s.dated() {
-			return join(clock(m[1], m[2]), []string{"and"}, below(atoi(m[3]), false), []string{"point"}, digits(m[4]), []string{"seconds"})
-		}
-		return out
-	}},
-	// 3:59.4 of a race
-	{re(`(\d{1,2}):([0-5]\d)\.(\d{1,3})`), func(m []string, s *scanner) []string {
-		out := below(atoi(m[1]), false)
-		if m[2] == "00" {
-			out = append(out, "flat")
-		} else {
-			out = append(out, shortYear(m[2], s.accent)...)
-		}
-		return join(out, []string{"point"}, digits(m[3]))
-	}},
-	// 3:05 pm, 15:30, 1:02:03
-	{re(`(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?:\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?))?`), sayTime},
-	// 14:05Z
-	{re(`([01]?\d|2[0-3]):([0-5]\d)Z`), func(m []string, s *scanner) []string { return append(clock(m[1], m[2]), "!Z") }},
-	// 6:30a–7p
-	{re(`(\d{1,2})(?::([0-5]\d))?([ap])[-–](\d{1,2})(?::([0-5]\d))?([ap])`), func(m []string, s *scanner) []string {
-		return join(halfDayTime(m[1], m[2], m[3]), []string{"to"}, halfDayTime(m[4], m[5], m[6]))
-	}},
-	{re(`(\d{1,2}):([0-5]\d)([ap])`), func(m []string, s *scanner) []string { return halfDayTime(m[1], m[2], m[3]) }},
-	// 6.45 a.m.; at 9.30, in Britain
-	{re(`(\d{1,2})\.([0-5]\d)()\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?)`), sayTime},
-	{re(`([1-9]|1\d|2[0-3])\.([0-5]\d)()()`), func(m []string, s *scanner) []string {
-		train := s.lastWord() == "the" && departing[s.nextWord()] // the 17.42 from Leeds
-		if !train && (s.accent != British || s.lastWord() != "at" || quantified[s.nextWord()]) {
-			return nil
-		}
-		return sayTime(m, s)
-	}},
-	{re(`(\d{1,2})h([0-5]\d)`), func(m []string, s *scanner) []string {
-		if atoi(m[1]) > 24 {
-			return nil
-		}
-		return clock(m[1], m[2])
-	}},
-	// 9–5pm
-	{re(`(1[0-2]|[1-9])` + dash + `(1[0-2]|[1-9])\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?)`), func(m []string, s *scanner) []string {
-		return join(cardinal(m[1], s.accent), []string{"to"}, cardinal(m[2], s.accent), []string{strings.ToUpper(m[3]), "M"})
-	}},
-	{re(`(1[0-2]|[1-9])\s?([AaPp])(?:[Mm]\b|\.[Mm]\.?)`), func(m []string, s *scanner) []string {
-		return append(cardinal(m[1], s.accent), strings.ToUpper(m[2]), "M")
+		return date(month(m[3]), m[1], m[4], s.accent)
 	}},
 	// 3/5/2024: month first in the US, day first in Britain
 	{re(`(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})`), func(m []string, s *scanner) []string {
@@ -158,9 +101,17 @@ var calendar = []pattern{
 	{re(`(0?[1-9]|1[0-2])/((?:19|20)\d\d)`), func(m []string, s *scanner) []string { return append([]string{month(m[1])}, year(m[2], s.accent)...) }},
 	// on 10/31
 	{re(`(\d{1,2})/(\d{1,2})`), func(m []string, s *scanner) []string {
+		if abbreviated := s.lastSource(); strings.EqualFold(abbreviated, "exp") || strings.EqualFold(abbreviated, "exp.") {
+			if n := atoi(m[1]); n > 0 && n < 13 && len(m[2]) == 2 {
+				return append([]string{month(m[1])}, shortYear(m[2], s.accent)...) // of a card
+			}
+		}
 		common := atoi(m[1]) < atoi(m[2]) && atoi(m[2]) <= 12
 		if appointed().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+16)]) {
 			return dayOf(m[1], m[2], "", s.accent) // 10/4 @ 9:15
+		}
+		if s.accent == US && possessors[s.lastWord()] && dated[s.nextWord()] {
+			return dayOf(m[1], m[2], "", s.accent) // the 9/12 visit
 		}
 		if s.accent == British || !dateWords[s.lastWord()] && !s.afterWeekday() && !s.betweenDays() && !(s.lastWord() == "of" && written[s.wordBack(2)]) && (common || !s.dueBy()) && (common || !strings.HasSuffix(s.lastWord(), "ed") || s.nextWord() != "") {
 			return nil
@@ -169,14 +120,20 @@ var calendar = []pattern{
 	}},
 	// 05.03.2024: day first wherever dots are written
 	{re(`(\d{1,2})\.(\d{1,2})\.(\d{4})`), func(m []string, s *scanner) []string { return dayOf(m[2], m[1], m[3], s.accent) }},
+	{re(`(\d{1,2})\.(\d{1,2})\.(\d{2})`), func(m []string, s *scanner) []string {
+		if !dateWords[s.label()] && s.label() != "date" {
+			return nil
+		}
+		return dayOf(m[2], m[1], m[3], s.accent) // dated 4.11.24
+	}},
 	// 5 March 2024, 5th of March, 3–5 May
 	{re(`(\d{1,2})(?:st|nd|rd|th)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?\s(?:of\s)?(` + monthNames + `)(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
 		if n := atoi(m[1]); n < 1 || n > 31 || atoi(m[2]) > 31 {
 			return nil
 		}
 		out := []string{"the"}
-		if s.lastWord() == "the" {
-			out = nil
+		if w := s.lastWord(); w == "the" || w == "happy" || possessors[w] || w == "next" || w == "last" {
+			out = nil // happy 4th of July
 		}
 		out = join(out, ordinal(cardinal(strings.TrimLeft(m[1], "0"), US)))
 		if m[2] != "" {
@@ -197,7 +154,7 @@ var calendar = []pattern{
 	}},
 	// 1990s, '80s, class of '99; but after 30s
 	{re(`['’]?(\d{1,2})?(\d0)['’]?s`), func(m []string, s *scanner) []string {
-		if len(m[0]) < 5 && isDigit(m[0][0]) && lasting[s.lastWord()] || s.hyphened() {
+		if len(m[0]) < 5 && isDigit(m[0][0]) && lasting[s.label()] || s.hyphened() {
 			return nil
 		}
 		if m[1] == "" {
@@ -223,20 +180,15 @@ var calendar = []pattern{
 // dateWords are words behind which 10/31 is a day, written those before "of" and one, clockWords those behind which 0900 is a time,
 // beforeYears those behind which '08 is a year.
 var (
-	dateWords   = set("on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
+	dateWords   = set("available exp cob eod on until till since dated due ends ended begins began starts started opens opened closes closed thru expires expired expiring monday tuesday wednesday thursday friday saturday sunday")
 	written     = set("week letter email e-mail memo note notice invoice order call meeting message report statement")
+	dated       = set("visit meeting appointment call session deadline game match show concert episode issue flight email e-mail memo letter report statement invoice order class exam test party event launch release earnings election hearing attack attacks")
 	lasting     = set("after within every took takes take taking last lasts lasted than about under over timeout delay interval waited wait waits sleep equals for another")
 	departing   = set("arrives departs leaves train service bus from to arriving departing leaving")
-	clockWords  = set("at by until till before after around from to since dep arr departs arrives departing arriving departure arrival")
+	clockWords  = set("til thru between at by until till before after around from to since dep arr departs arrives departing arriving departure arrival")
 	beforeYears = set(`of class since in from to and the by before after until spring summer fall autumn winter late early back circa
 		january february march april may june july august september october november december`)
 )
-
-// zones are names of zones behind a time in four figures.
-var zones = map[string]bool{"GMT": true, "UTC": true, "EST": true, "EDT": true, "CST": true, "CDT": true, "MST": true, "MDT": true, "PST": true, "PDT": true, "CET": true, "BST": true, "CEST": true, "ET": true, "PT": true, "Zulu": true}
-
-// quantified are words behind a number that is no time.
-var quantified = set("percent per million billion trillion times degrees")
 
 // timeWords are what is counted down: T-10 seconds.
 var timeWords = set("second seconds minute minutes hour hours day days week weeks month months sec secs min mins hrs")
@@ -247,7 +199,7 @@ var dateAhead = lazy(`^\s?(?:(?:` + monthNames + `)\s\d|(?:` + dayNames + `)(?:[
 var dayAhead = lazy(`^(?:\s(?:to|and|through|until)\s|\s?[-–]\s?)\d{1,2}/\d{1,2}\b`)
 
 // appointed is the hour behind a day.
-var appointed = lazy(`^,? ?(?:@ ?\d|at \d{1,2}(?::\d\d| ?[ap]\b| ?[ap]\.?m))`)
+var appointed = lazy(`^,? ?(?:@ ?\d|at \d{1,2}(?::\d\d| ?[ap]\b| ?[ap]\.?m)| \$?\d{1,5}(?:\.\d+)?[CP]\b)`)
 
 // betweenDays reports whether 5/12 is the first or second day of a range: from 5/12 to 5/19.
 func (s *scanner) betweenDays() bool {
@@ -287,6 +239,40 @@ var namedDates = []pattern{
 	{re(`(` + dayNames + `)/(` + dayNames + `)`), func(m []string, s *scanner) []string {
 		return []string{fullName(m[1], weekdays), fullName(m[2], weekdays)}
 	}},
+	// Jan-15-2024, Jan-24
+	{re(`(` + shortMonths + `)-(\d{1,2})(?:-(\d{4}|\d{2}))?`), func(m []string, s *scanner) []string {
+		switch n := atoi(m[2]); {
+		case m[3] == "" && len(m[2]) == 2 && n > 18:
+			return append([]string{month(m[1])}, cardinal(m[2], s.accent)...) // a year, more often than a day
+		case n < 1 || n > 31:
+			return nil
+		}
+		return date(month(m[1]), m[2], m[3], s.accent)
+	}},
+	// Tu–Th, Mo/We/Fr
+	{re(`(Mo|Tu|We|Th|Fr|Sa|Su)([-–/])(Mo|Tu|We|Th|Fr|Sa|Su)(?:/(Mo|Tu|We|Th|Fr|Sa|Su))?`), func(m []string, s *scanner) []string {
+		out := []string{shortDays[m[1]], shortDays[m[3]]}
+		if m[2] != "/" {
+			out = []string{out[0], "to", out[1]}
+		}
+		if m[4] != "" {
+			out = append(out, shortDays[m[4]])
+		}
+		return out
+	}},
+	// T/Th
+	{re(`T/Th`), func(m []string, s *scanner) []string { return []string{"Tuesday", "Thursday"} }},
+	// MWF at 10, M/W/F
+	{re(`M/?W(?:/?(F))?`), func(m []string, s *scanner) []string {
+		taught := lessonAhead().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)])
+		if !taught && (m[1] == "" || !strings.Contains(m[0], "/")) {
+			return nil
+		}
+		if m[1] == "" {
+			return []string{"Monday", "Wednesday"}
+		}
+		return []string{"Monday", "Wednesday", "Friday"}
+	}},
 	// M–F
 	{re(`M[-–](F|Th|Sa|Su)`), func(m []string, s *scanner) []string {
 		after := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+4)], " ,:")
@@ -307,6 +293,9 @@ var namedDates = []pattern{
 		return []string{month(m[1]), "to", month(m[2])}
 	}},
 	{re(dayNames), func(m []string, s *scanner) []string {
+		if s.standsForDay(m[0]) {
+			return []string{fullName(m[0], weekdays)}
+		}
 		after := strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)], ", ")
 		if shut := strings.HasPrefix(after, "closed") || strings.HasPrefix(after, "only"); shut && len(m[0]) < 6 && s.lastWord() != "the" {
 			return []string{fullName(m[0], weekdays)}
@@ -318,7 +307,7 @@ var namedDates = []pattern{
 	}},
 	// March 5, 2024; Mar. 3–5
 	{re(`((?i:` + monthNames + `))\s(\d{1,2})(?:st|nd|rd|th|ST|ND|RD|TH)?(?:` + dash + `(\d{1,2})(?:st|nd|rd|th)?)?(?:,?\s(\d{4}))?`), func(m []string, s *scanner) []string {
-		if n := atoi(m[2]); n < 1 || n > 31 || atoi(m[3]) > 31 {
+		if n := atoi(m[2]); n < 1 || n > 31 || atoi(m[3]) > 31 || isRate(s.text[s.matchEnd:]) {
 			return nil
 		}
 		out := append([]string{month(m[1])}, ordinal(cardinal(strings.TrimLeft(m[2], "0"), US))...)
@@ -343,6 +332,14 @@ var namedDates = []pattern{
 		}
 		return []string{"!" + m[0]}
 	}},
+	// UTC+5:30
+	{re(`(UTC|GMT) ?([-+−±])(\d{1,2})(?::?([0-5]\d))?`), func(m []string, s *scanner) []string {
+		out := join([]string{"!" + m[1]}, strings.Fields(map[string]string{"+": "plus", "-": "minus", "−": "minus", "±": "plus or minus"}[m[2]]), cardinal(strconv.Itoa(atoi(m[3])), s.accent))
+		if m[4] != "" && m[4] != "00" {
+			out = join(out, cardinal(m[4], s.accent))
+		}
+		return out
+	}},
 	{re(`AM/PM`), func(m []string, s *scanner) []string { return []string{"!AM", "!PM"} }},
 	// T-10 seconds
 	{re(`T[-−–](\d{1,4})`), func(m []string, s *scanner) []string {
@@ -354,6 +351,46 @@ var namedDates = []pattern{
 	{re(`(AD|A\.D\.|CE|BCE)\s(\d{1,4})`), func(m []string, s *scanner) []string {
 		return append([]string{"!" + strings.ReplaceAll(m[1], ".", "")}, year(m[2], s.accent)...)
 	}},
+}
+
+// shortDays are days in two letters; lessonAhead is what stands behind the days of a course.
+var (
+	shortDays   = map[string]string{"Mo": "Monday", "Tu": "Tuesday", "We": "Wednesday", "Th": "Thursday", "Fr": "Friday", "Sa": "Saturday", "Su": "Sunday"}
+	lessonAhead = lazy(`^,? ?(?:@|at |from |class|\d{1,2}(?::\d\d|[-–]|[ap]))`)
+)
+
+// isRate reports whether rest is that of a rate, which is no day: APR 6.875%.
+func isRate(rest string) bool {
+	rest = strings.TrimPrefix(rest, " ")
+	return rest != "" && (rest[0] == '%' || rest[0] == '.' && isDigit(after2(rest)))
+}
+
+// dayBefore are words behind which Sat is a day though no stop is behind it; dayLinks join two days.
+var (
+	dayBefore = set("on next last this every each until till by since from for thru through saturday sunday monday tuesday wednesday thursday friday")
+	dayLinks  = set("and or & to")
+	dayBehind = lazy(`^(?: ?[:|]| (?:morning|afternoon|evening|night|nights|mornings|noon|a\.?m|p\.?m)\b| ?(?:&|and|or|to|thru|,) ?(?:` + dayNames + `)\b)`)
+)
+
+// standsForDay reports whether a day in three or four letters, without a stop, is one: on Sat,
+// Fri night, Sat & Sun.
+func (s *scanner) standsForDay(w string) bool {
+	if len(w) > 5 || strings.HasSuffix(w, ".") {
+		return false
+	}
+	if dayBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+24)]) && s.lastWord() != "the" {
+		return true
+	}
+	last := s.lastWord()
+	if last == "m" && (s.wordBack(2) == "a" || s.wordBack(2) == "p") {
+		return true // 2pm Sun
+	}
+	if dayLinks[last] {
+		last = s.wordBack(2)
+		return slices.ContainsFunc(weekdays, func(day string) bool { return strings.EqualFold(day, last) })
+	}
+	next := s.nextWord()
+	return dayBefore[last] && !(next != "" && unicode.IsUpper(firstRune(next)))
 }
 
 func isoDate(text string, accent Accent) []string {
@@ -391,33 +428,6 @@ func shortYear(s string, accent Accent) []string {
 	return cardinal(s, accent)
 }
 
-// clock says a time of 24 hours.
-func clock(hour, minute string) []string {
-	h, min := atoi(hour), atoi(minute)
-	out := below(h, false)
-	switch {
-	case min == 0 && h >= 1 && h <= 12:
-		return append(out, "o'clock")
-	case min == 0:
-		return append(out, "hundred")
-	case min < 10:
-		return append(out, "oh", ones[min])
-	}
-	return append(out, below(min, false)...)
-}
-
-// halfDayTime says 6:30a.
-func halfDayTime(hour, minute, half string) []string {
-	out := below(atoi(hour), false)
-	if atoi(minute) > 0 {
-		out = append(out, shortYear(minute, US)...)
-	}
-	return append(out, strings.ToUpper(half), "M")
-}
-
-// halfDay is the rest of a range whose end says which half of the day both are in.
-var halfDay = lazy(`^\s?[-–]\s?\d{1,2}(?::\d\d)?\s?[AaPp]\.?[Mm]`)
-
 // afterWeekday reports whether a day of the week stands before, with a comma or without.
 func (s *scanner) afterWeekday() bool {
 	n := len(s.out)
@@ -428,71 +438,8 @@ func (s *scanner) afterWeekday() bool {
 	return slices.ContainsFunc(weekdays, func(day string) bool { return strings.EqualFold(day, w) })
 }
 
-// offset is the time of a place from that of Greenwich.
-var offset = lazy(`^ ([+-])(\d\d):?([0-5]\d)\b`)
-
 // dated reports whether a date with its year stands before.
 func (s *scanner) dated() bool {
 	t := strings.TrimSuffix(s.lastSource(), ",")
 	return len(t) > 5 && len(digitsOf(t)) > 3 && strings.ContainsAny(t, "-/ ")
-}
-
-var thousands = lazy(`^,\d{3}`)
-
-// proportions are words before which 5:10 is no time.
-var proportions = set("reverse split slope mixture mix gear leverage ratio odds scale aspect proportion proportions dilution")
-
-func sayTime(m []string, s *scanner) []string {
-	h, minute := atoi(m[1]), atoi(m[2])
-	for k := 1; k <= 10; k++ {
-		if proportions[s.wordBack(k)] {
-			return nil
-		}
-	}
-	if m[3]+m[4] == "" && proportions[s.nextWord()] {
-		return nil // a 1:18 scale model
-	}
-	if h > 24 || m[3]+m[4] == "" && thousands().MatchString(s.text[s.matchEnd:]) {
-		return nil // of a scale of 1:50,000
-	}
-	out := below(h, false)
-	switch {
-	case m[3] != "" && m[4] == "" && (zones[s.nextWord()] || s.dated() || offset().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)])):
-		sec := strings.TrimPrefix(m[3], "0")
-		out = clock(m[1], m[2])
-		if sec != "0" {
-			out = append(append(append(out, "and"), below(atoi(sec), false)...), one(sec, "second", "seconds"))
-		}
-		if m := offset().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]); m != nil {
-			s.matchEnd += len(m[0])
-			out = join(out, []string{"!UTC", map[string]string{"+": "plus", "-": "minus"}[m[1]]}, cardinal(strings.TrimPrefix(m[2], "0"), s.accent))
-			if m[3] != "00" {
-				out = append(out, cardinal(m[3], s.accent)...)
-			}
-		}
-		return out
-	case m[3] != "" && m[4] != "":
-		out = append(join(out, shortYear(m[2], s.accent), []string{"and"}, below(atoi(m[3]), false)), one(strings.TrimPrefix(m[3], "0"), "second", "seconds"))
-		if m[2] == "00" {
-			out = join(below(h, false), []string{"o'clock"}, out[3:])
-		}
-	case m[3] != "":
-		sec := atoi(m[3])
-		if out = append(out, one(m[1], "hour", "hours")); h == 0 {
-			out = nil
-		}
-		out = append(append(out, below(minute, false)...), one(strings.TrimPrefix(m[2], "0"), "minute", "minutes"), "and")
-		out = append(append(out, below(sec, false)...), one(strings.TrimPrefix(m[3], "0"), "second", "seconds"))
-	case m[4] == "" && !(minute == 0 && halfDay().MatchString(s.text[s.matchEnd:])):
-		return clock(m[1], m[2])
-	case minute == 0:
-	case minute < 10:
-		out = append(out, "oh", ones[minute])
-	default:
-		out = append(out, below(minute, false)...)
-	}
-	if m[4] != "" {
-		out = append(out, strings.ToUpper(m[4]), "M")
-	}
-	return out
 }

@@ -8,7 +8,20 @@ import (
 // Strings of digits that are no quantities: telephone numbers, ISBNs, addresses
 // of machines, versions, serial numbers.
 var codes = []pattern{
-	hardware, internet, account, traced, oven,
+	hardware, internet, account, traced, mixed, oven, publication,
+	// arXiv:2301.12345
+	{re(`(\d{4})\.(\d{4,5})(?:v(\d{1,2}))?`), func(m []string, s *scanner) []string {
+		if s.lastWord() != "arxiv" && s.wordBack(2) != "arxiv" {
+			return nil
+		}
+		out := join(digits(m[1]), []string{"point"}, digits(m[2]))
+		if m[3] != "" {
+			out = join(out, []string{"version"}, cardinal(m[3], s.accent))
+		}
+		return out
+	}},
+	// 030/901820, in Germany
+	{re(`(0\d{2,4})/(\d{5,8})`), func(m []string, s *scanner) []string { return groupsOf(m[1] + " " + m[2]) }},
 	// +44 20 7946 0958, +1 (555) 123-4567
 	{re(`\+(\d{1,3})((?:[ .-]?\(?\d{1,5}\)?){1,6})`), func(m []string, s *scanner) []string {
 		if n := len(digitsOf(m[0])); n < 7 || n > 15 {
@@ -101,6 +114,7 @@ var codes = []pattern{
 		}
 		return nil
 	}},
+	{re(`\d{1,8}(?:-\d{1,8}){1,3}-[A-Z]{1,3}`), func(m []string, s *scanner) []string { return inGroups(m[0]) }}, // 20-4471-B
 	// 118-2203917
 	{re(`(\d{2,8})-(\d{5,10})`), func(m []string, s *scanner) []string {
 		if s.lastWord() != "number" && len(m[2]) < len(m[1])+3 && atoi(m[1]) < atoi(m[2]) {
@@ -114,7 +128,10 @@ var codes = []pattern{
 	}},
 	// #2024-117, Boeing 737-800
 	{re(`(\d{2,4})-(\d{1,4})`), func(m []string, s *scanner) []string {
-		if w := s.lastWord(); w != "number" && w != "boeing" && w != "airbus" && w != "mcdonnell" && w != "embraer" {
+		if !hyphenated[s.lastWord()] && !(s.lastWord() == "n" && (s.wordBack(2) == "p" || s.wordBack(2) == "s")) {
+			return nil // S/N 123-456
+		}
+		if strings.HasPrefix(s.text[s.matchEnd:], "-") {
 			return nil
 		}
 		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
@@ -167,19 +184,38 @@ var codes = []pattern{
 		if !labels[s.lastWord()] {
 			return nil
 		}
-		return join(cardinal(m[1], s.accent), cardinal(m[2], s.accent))
+		return join(inPairs(m[1], s.accent), inPairs(m[2], s.accent))
+	}},
+	// 225/45R17 91W of a tire
+	{re(`(?:P|LT)?(\d{3})/(\d{2}) ?Z?R(\d{2})(?: (\d{2,3})([H-Z]))?`), func(m []string, s *scanner) []string {
+		out := join(inPairs(m[1], s.accent), cardinal(m[2], s.accent), []string{"!R"}, cardinal(m[3], s.accent))
+		if m[4] != "" {
+			out = append(join(out, cardinal(m[4], s.accent)), "!"+m[5])
+		}
+		return out
+	}},
+	// 95/46/EC
+	{re(`(\d{2,4})/(\d{1,4})/([A-Z]{2,4})`), func(m []string, s *scanner) []string {
+		return append(join(inPairs(m[1], s.accent), inPairs(m[2], s.accent)), "!"+m[3])
+	}},
+	// i7-12700K
+	{re(`(\d{2})(\d{3})([A-Z]{1,2})`), func(m []string, s *scanner) []string {
+		if s.before() != '-' {
+			return nil
+		}
+		return append(join(cardinal(m[1], s.accent), inPairs(m[2], s.accent)), "!"+m[3])
 	}},
 	// digits after a word that wants them one by one, or in pairs
-	{re(`\d{2,10}`), func(m []string, s *scanner) []string {
-		w := s.lastWord()
-		if n := len(s.out); n > 0 && s.out[n-1].Phonemes == ":" {
-			w = s.wordBack(2) // PIN: 0742
+	{re(`\d{2,30}`), func(m []string, s *scanner) []string {
+		w := s.label()
+		if words := s.identified(m[0]); words != nil {
+			return words
 		}
 		after := firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+3)], " "))
 		switch {
 		case len(m[0]) > 3 && len(m[0]) < 6 && s.i > 1 && s.text[s.i-1] == ':' && unicode.IsSpace(runeBefore(s.text[:s.i-1])):
 			return inPairs(m[0], s.accent) // :8080
-		case w == "code" && len(m[0]) == 3 && coding[s.wordBack(2)], (w == "a" || w == "an") && answers[m[0]] && (s.nextWord() == "" || answered[s.nextWord()]):
+		case w == "code" && len(m[0]) == 3 && (coding[s.wordBack(2)] || coding[s.wordBack(3)]), (w == "a" || w == "an") && answers[m[0]] && (s.nextWord() == "" || answered[s.nextWord()]):
 			return inPairs(m[0], s.accent)
 		case answers[m[0]] && (replies[w] || faults[s.nextWord()] || (w == "or" || w == "and") && answers[s.sourceBack(2)]):
 			return inPairs(m[0], s.accent) // returns 404 or 503
@@ -187,7 +223,9 @@ var codes = []pattern{
 			return digits(m[0]) // N.Y. 10012
 		case len(m[0]) == 3 && m[0][1:] == "11" && (w == "or" || w == "and") && s.wordBack(2) == "one" && s.wordBack(3) == "one":
 			return digits(m[0]) // dial 911 or 311
-		case (w == "is" || w == "was") && len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)], w == "to" && len(m[0]) >= 5 && (s.wordBack(3) == "text" || s.wordBack(5) == "text"):
+		case len(m[0]) >= 5 && w == "number" && identifying[s.wordBack(2)], w == "code" && len(m[0]) >= 5:
+			return digits(m[0])
+		case (w == "is" || w == "was") && (len(m[0]) >= 3 && spelledNumbers[s.wordBack(2)] || len(m[0]) >= 4 && s.wordBack(2) == "code"), w == "to" && len(m[0]) >= 5 && (s.wordBack(3) == "text" || s.wordBack(5) == "text"):
 			return digits(m[0])
 		case len(m[0]) > 2 && strings.HasPrefix(s.text[s.matchEnd:], ".") && isDigit(after2(s.text[s.matchEnd:])):
 			return nil // section 240.10b
@@ -209,12 +247,12 @@ var codes = []pattern{
 		return nil
 	}},
 	// 0x80070005
-	{re(`0[xX]([0-9A-Fa-f]{1,16})`), func(m []string, s *scanner) []string {
-		return append([]string{"zero", "!X"}, characters(m[1])...)
+	{re(`0(?:([xX])([0-9A-Fa-f]{1,16})|(b)([01]{2,32})|(o)([0-7]{1,12}))`), func(m []string, s *scanner) []string {
+		return join([]string{"zero", "!" + strings.ToUpper(m[1]+m[3]+m[5])}, characters(m[2]+m[4]+m[6]))
 	}},
 	// 3PO, 4B
 	{re(`(\d{1,3})([A-Z]{1,3})`), func(m []string, s *scanner) []string {
-		if _, ok := units[m[2]]; !s.labelled() && (ok && !(m[2] == "A" && unicode.IsUpper(firstRune(s.nextWord()))) || m[2] == "M" || m[2] == "K" && s.thousandfold(m[1])) || ordinalEnds[m[2]] {
+		if _, ok := unitOf(m[2]); !s.labelled() && (ok && !(m[2] == "A" && unicode.IsUpper(firstRune(s.nextWord()))) || m[2] == "M" || m[2] == "K" && s.thousandfold(m[1])) || ordinalEnds[m[2]] || m[2] == "T" && unicode.IsLower(firstRune(strings.TrimLeft(s.text[s.matchEnd:min(len(s.text), s.matchEnd+4)], ". "))) {
 			return nil
 		}
 		if m[2] == "UP" {
@@ -242,7 +280,7 @@ var codes = []pattern{
 	}},
 }
 
-// Versions: 1.2.3 and v1.2.3; v2 and v2.5. What is traced by letters and figures. Addresses of network cards, 00:1A:2B:3C:4D:5E, of machines, and of accounts.
+// Versions: 1.2.3 and v1.2.3; v2 and v2.5. What is traced by letters and figures. Numbers of accounts.
 var (
 	traced = pattern{re(`[A-Z0-9]{5,24}`), func(m []string, s *scanner) []string {
 		n := len(digitsOf(m[0]))
@@ -250,34 +288,6 @@ var (
 			return nil
 		}
 		return characters(m[0])
-	}}
-	hardware = pattern{re(`[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}`), func(m []string, s *scanner) []string {
-		var out []string
-		for k, group := range strings.FieldsFunc(m[0], func(r rune) bool { return r == ':' || r == '-' }) {
-			if k > 0 {
-				out = append(out, ",")
-			}
-			out = append(out, characters(group)...)
-		}
-		return out
-	}}
-	// 2001:db8::1/64: eight groups, or fewer around two colons
-	internet = pattern{re(`[0-9A-Fa-f]{1,4}(?:::?[0-9A-Fa-f]{1,4}){1,7}(?:/(\d{1,3}))?`), func(m []string, s *scanner) []string {
-		address, _, _ := strings.Cut(m[0], "/")
-		if digitsOf(address) == "" || !strings.Contains(address, "::") && strings.Count(address, ":") != 7 {
-			return nil
-		}
-		var out []string
-		for k, group := range strings.Split(address, ":") {
-			if k > 0 {
-				out = append(out, "colon")
-			}
-			out = append(out, characters(group)...)
-		}
-		if m[1] != "" {
-			out = join(out, []string{"slash"}, cardinal(m[1], s.accent))
-		}
-		return out
 	}}
 	// DE89 3704 0044 0532 0130 00
 	account = pattern{re(`[A-Z]{2}\d{2}(?:(?:[ -][0-9A-Z]{4}){2,7}(?:[ -]\d{1,3})?|[0-9A-Z]{11,30})`), func(m []string, s *scanner) []string {
@@ -317,18 +327,6 @@ var (
 // shells are those of electrons, with how many they hold.
 var shells = lazy(`([1-7])([spdf])([⁰¹²³⁴-⁹]+)`)
 
-// docket is the number of a case before a court: 3:21-cv-04567-JD.
-var docket = pattern{re(`(?:(\d):)?(\d{2})-([a-z]{2})-(\d{4,6})((?:-[A-Z]{2,4}){0,2})`), func(m []string, s *scanner) []string {
-	out := join(digits(m[1]), cardinal(m[2], s.accent), []string{"!" + strings.ToUpper(m[3]), ","}, digits(m[4]))
-	for _, judge := range strings.Split(m[5], "-")[1:] {
-		out = append(out, "!"+judge)
-	}
-	return out
-}}
-
-// courtRules are what the rules of American courts are of.
-var courtRules = map[string]string{"Civ": "civil", "Crim": "criminal", "App": "appellate", "Evid": "evidence", "Bankr": "bankruptcy"}
-
 var namedCodes = []pattern{
 	dotted, version, hardware, internet, account,
 	// SAVE20, COVID19
@@ -338,7 +336,7 @@ var namedCodes = []pattern{
 		}
 		return append([]string{m[1]}, inPairs(m[2], s.accent)...)
 	}},
-	traced,
+	traced, mixed,
 	// sizes S–XXL
 	{re(`(X{0,4}S|M|L|X{1,4}L)[-–](X{0,4}S|M|L|X{1,4}L)`), func(m []string, s *scanner) []string {
 		if w := s.lastWord(); !strings.Contains(m[0], "X") && w != "size" && w != "sizes" || m[1] == m[2] {
@@ -362,6 +360,24 @@ var namedCodes = []pattern{
 		}
 		return join(out, groupsOf(m[3]))
 	}},
+	// ORD→DEN
+	{re(`([A-Z]{3}) ?(?:→|->|–) ?([A-Z]{3})`), func(m []string, s *scanner) []string {
+		if last := s.lastSource(); s.known(m[1]) && s.known(m[2]) && (last == "" || !isDigit(last[len(last)-1])) {
+			return nil // CAT→DOG, but flight 1187 ORD→DEN
+		}
+		return []string{"!" + m[1], "to", "!" + m[2]}
+	}},
+	// U+1F600
+	{re(`U\+([0-9A-F]{4,6})`), func(m []string, s *scanner) []string {
+		return join([]string{"!U", "plus"}, characters(m[1]))
+	}},
+	// Cl-, OH-
+	{re(`(Cl|Br|OH|CN|NO3|HCO3)[-−]`), func(m []string, s *scanner) []string {
+		if r := firstRune(s.text[s.matchEnd:]); r == '(' || r == '-' {
+			return nil
+		}
+		return ion(m[1], "", "minus", s)
+	}},
 	{re(`IPv([46])`), func(m []string, s *scanner) []string { return append([]string{"!IPV"}, cardinal(m[1], s.accent)...) }},
 	// U-235, Ca2+
 	{re(`(U|Pu|Cs|Am|Sr)-(\d{2,3})`), func(m []string, s *scanner) []string {
@@ -373,6 +389,16 @@ var namedCodes = []pattern{
 			return nil // A⁻¹
 		}
 		return ion(m[1], m[2], map[string]string{"⁺": "plus", "⁻": "minus"}[m[3]], s)
+	}},
+	// blood type O-
+	{re(`(AB|[ABO])([-−+])`), func(m []string, s *scanner) []string {
+		if (m[1] == "A" || m[1] == "B") && s.wordBack(2) != "blood" && s.wordBack(3) != "blood" && s.nextWord() != "blood" {
+			return nil // a type A+ personality
+		}
+		if s.label() != "type" && s.nextWord() != "blood" && s.nextWord() != "donor" && s.nextWord() != "donors" {
+			return nil
+		}
+		return []string{"!" + m[1], map[string]string{"+": "positive", "-": "negative", "−": "negative"}[m[2]]}
 	}},
 	// B- average
 	{re(`([A-DF])[-−]`), func(m []string, s *scanner) []string {

@@ -21,6 +21,38 @@ var (
 	flag   = lazy(`^--[A-Za-z][A-Za-z0-9-]*(?:=[^\s,;]*)?|^-[A-Za-z]{1,3}\d{0,3}\b`)
 )
 
+// Addresses of network cards, 00:1A:2B:3C:4D:5E, and of machines.
+var (
+	hardware = pattern{re(`[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}`), func(m []string, s *scanner) []string {
+		var out []string
+		for k, group := range strings.FieldsFunc(m[0], func(r rune) bool { return r == ':' || r == '-' }) {
+			if k > 0 {
+				out = append(out, ",")
+			}
+			out = append(out, characters(group)...)
+		}
+		return out
+	}}
+	// 2001:db8::1/64: eight groups, or fewer around two colons
+	internet = pattern{re(`[0-9A-Fa-f]{1,4}(?:::?[0-9A-Fa-f]{1,4}){1,7}(?:/(\d{1,3}))?`), func(m []string, s *scanner) []string {
+		address, _, _ := strings.Cut(m[0], "/")
+		if digitsOf(address) == "" || !strings.Contains(address, "::") && strings.Count(address, ":") != 7 {
+			return nil
+		}
+		var out []string
+		for k, group := range strings.Split(address, ":") {
+			if k > 0 {
+				out = append(out, "colon")
+			}
+			out = append(out, characters(group)...)
+		}
+		if m[1] != "" {
+			out = join(out, []string{"slash"}, cardinal(m[1], s.accent))
+		}
+		return out
+	}}
+)
+
 // endings of files.
 const endings = `md|js|ts|tsx|jsx|mjs|py|ipynb|sh|rb|rs|cpp|hpp|cs|html?|css|txt|csv|tsv|xml|pdf|png|jpe?g|gif|svg|webp|mp3|mp4|wav|flac|ogg|zip|gz|tar|exe|dll|so|go|mod|sum|ya?ml|json|jsonl|toml|ini|cfg|conf|log|lock|sql|db|docx?|xlsx?|pptx?|java|kt|swift|php|lua|env|bin|dat|iso|img|dmg|deb|rpm|apk|bak|tmp|gguf|safetensors|onnx|wasm`
 
@@ -101,7 +133,7 @@ func address(s string, before rune) (int, []string) {
 	if s == "" {
 		return 0, nil
 	}
-	free := before == unicode.ReplacementChar || unicode.IsSpace(before) || strings.ContainsRune("(\"“'[`|*", before)
+	free := before == unicode.ReplacementChar || unicode.IsSpace(before) || strings.ContainsRune("(\"“'[`|*=", before)
 	m := ""
 	switch c := s[0]; {
 	case c == '-':

@@ -82,7 +82,10 @@ func (e *expression) match(v *view) []string {
 	return e.FindStringSubmatch(v.text[:min(len(v.text), windows[e.size])])
 }
 
-// re compiles an expression, which is tried where a text begins, when it is first used.
+// re compiles an expression, which is tried where a text begins, when it is first used. It is
+// not inlined, as lazy is not.
+//
+//go:noinline
 func re(s string) func() *expression {
 	return sync.OnceValue(func() *expression {
 		e := &expression{Regexp: regexp.MustCompile(`^(?:` + s + `)`)}

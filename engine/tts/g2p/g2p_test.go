@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
+	"log"
 	"os"
 	"runtime"
 	"slices"
@@ -387,4 +389,21 @@ func TestUnclosed(t *testing.T) {
 			t.Errorf("%q: at byte %d", tt, got)
 		}
 	}
+}
+
+func Example() {
+	g, err := g2p.New(g2p.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, t := range g.Phonemize("Dr. Smith paid $5.", g2p.US) {
+		fmt.Println(t.Text, t.Phonemes)
+	}
+	// Output:
+	// Doctor dˈɑktəɹ
+	// Smith smˈɪθ
+	// paid pˈAd
+	// five fˈIv
+	// dollars dˈɑləɹz
+	// . .
 }

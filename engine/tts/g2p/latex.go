@@ -174,6 +174,9 @@ func texWords(t string, depth int) []string {
 			case was == "log":
 				out = join(out, []string{"base"}, words, []string{"of"})
 			case bounded != "":
+				if bounded == "from" && len(inner) == 1 && (i >= len(t) || t[i] != '^') {
+					bounded = "over" // all i
+				}
 				out = join(out, []string{bounded}, words)
 				if i < len(t) && t[i] == '^' {
 					last = was

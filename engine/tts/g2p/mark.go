@@ -24,7 +24,7 @@ var signs = map[rune]string{
 	'²': "squared", '³': "cubed", '∠': "angle", '∆': "delta", '∑': "sum of", '∏': "product of", '∫': "integral of", '∂': "partial", '∇': "del", '∝': "is proportional to", '∴': "therefore", '∵': "because",
 	'∈': "in", '∉': "not in", '⊂': "is a subset of", '⊆': "is a subset of", '∪': "union", '∩': "intersection", '∅': "the empty set", '∀': "for all", '∃': "there exists", '¬': "not", '∧': "and", '∨': "or", '⇒': "implies", '⇔': "if and only if", '≡': "is identical to",
 	'≪': "much less than", '≫': "much greater than", '∥': "is parallel to", '⊥': "is perpendicular to", '⋅': "times", '∓': "minus or plus", '∛': "cube root of", '≅': "is congruent to", '∼': "is similar to", '♭': "flat", '♯': "sharp", '♮': "natural", '♩': "quarter note", '♪': "eighth note",
-	'№': "number", '℠': "service mark", '✓': "check mark", '✔': "check mark", '✗': "cross mark", '✘': "cross mark", '★': "star", '℅': "care of", '↔': "to and from", '←': "from", '↑': "up", '↓': "down",
+	'№': "number", '℠': "service mark", '✓': "check mark", '✔': "check mark", '✗': "cross mark", '✘': "cross mark", '★': "star", '℅': "care of", '↔': "to and from", '←': "from", '↑': "up", '↓': "down", '⌘': "command", '⌥': "option", '⇧': "shift", '⌃': "control",
 	'⇌': "is in equilibrium with", '½': "one half", '⅓': "one third", '⅔': "two thirds", '¼': "one quarter", '¾': "three quarters",
 }
 
@@ -103,7 +103,7 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	case r == '/' && s.afterPower() && powerUnit(rest[n:]) != "":
 		u := powerUnit(rest[n:])
 		s.say("per "+units[u][0], n+len(u)) // ×10³/µL
-	case r == '/' && joins(before) && pluralNoun(s.lastWord()) && perAhead(rest[n:]) != "":
+	case r == '/' && joins(before) && (pluralNoun(s.lastWord()) || strings.Contains(s.lastSource(), ":")) && perAhead(rest[n:]) != "":
 		u := rest[n : n+wordLen(rest[n:])]
 		s.say("per "+perAhead(u), n+len(u))
 	case r == '&' && entity(rest) > 0:
@@ -129,13 +129,18 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		s.say("tilde", n) // HEAD~3
 	case r == '~' && (unicode.IsDigit(next) || strings.ContainsRune(currencyMarks, next)):
 		s.say("about", n)
-	case (r == '*' || r == '#') && unicode.IsDigit(next) && keyed[s.lastWord()]:
+	case (r == '*' || r == '#') && (unicode.IsDigit(next) || next == 0 || strings.ContainsRune(" ,.;\n", next)) && keyed[s.lastWord()]:
 		s.say(map[rune]string{'*': "star", '#': "pound"}[r], n) // of a telephone
 	case (r == '-' || r == '–') && (hours[s.lastWord()] && unicode.IsDigit(next) || s.lastWord() == "m" && (strings.HasPrefix(rest[n:], "noon") || strings.HasPrefix(rest[n:], "midnight"))):
 		s.say("to", n)
 	case r == '*' && (joins(before) || before == ')') && strings.HasPrefix(rest, "**") && starPower().MatchString(rest[:min(len(rest), 8)]) && !s.emphasized():
 		k, words := power("^" + rest[2:])
 		s.say(strings.Join(words, " "), k+1) // i**2
+	case r == '*' && spaced && strings.HasPrefix(rest, "** ") && numberAhead().MatchString(rest[3:min(len(rest), 12)]):
+		k, words := power("^" + numberAhead().FindString(rest[3:min(len(rest), 12)]))
+		s.say(strings.Join(words, " "), k+2) // i ** 2
+	case r == '|' && spaced && strings.HasPrefix(rest, "|| ") && !s.tabled():
+		s.say("or", 2)
 	case r == '*' && s.lastWord() == "select":
 		s.say("star", n)
 	case r == '*' || r == '`' || r == '|' || r == '_' || r == '~' || r == '-' || r == '/' || r == '\'' || r == '’' || r == '‘':
@@ -154,6 +159,22 @@ func (s *scanner) mark(r rune, n int, before rune) {
 		}
 		s.space()
 		s.put(append([]string{"at"}, partsOf(rest[n:k])...), k)
+	case r == '#' && !joins(before) && !numberedThings[s.lastWord()] && color(rest[n:]) != "":
+		w := color(rest[n:])
+		s.space()
+		s.put(append([]string{"hash"}, characters(w)...), n+len(w))
+	case r == '<' && heartAhead().MatchString(rest[:min(len(rest), 8)]):
+		s.say("heart", 2)
+	case (r == 'Ø' || r == '⌀') && unicode.IsDigit(next) || r == '⌀':
+		s.say("diameter", n)
+	case r == '·' && joins(before) && joins(next) && len(s.lastSource()) == 1 && !joins(firstRune(rest[n+utf8.RuneLen(next):])):
+		s.say("times", n) // a·b
+	case r == '×' && thread().MatchString(s.lastSource()):
+		s.say("by", n) // M8×1.25
+	case r == '×' && courses().MatchString(rest[n:min(len(rest), n+16)]) && s.lastWord() != "" && digitsOf(s.lastSource()) == "":
+		s.say("for", n) // BID × 10 d
+	case r == '¯' && strings.HasPrefix(rest, shrug):
+		s.say("shrug", len(shrug))
 	case r == '#':
 		word := ""
 		switch {
@@ -229,6 +250,20 @@ func (s *scanner) mark(r rune, n int, before rune) {
 	}
 }
 
+// heartAhead is a heart as it is typed, where nothing is compared; shrug is a figure that shrugs.
+var heartAhead = lazy(`^<3+(?:$|[\s]*$|[!.,;)]|\s*(?:<3|\n))`)
+
+const shrug = `¯\_(ツ)_/¯`
+
+// numberAhead is a number or a letter on its own.
+var numberAhead = lazy(`^(?:\d{1,3}|[a-z])\b`)
+
+// tabled reports whether the line is one of a table.
+func (s *scanner) tabled() bool {
+	line := s.text[max(0, s.i-longest):s.i]
+	return strings.HasPrefix(strings.TrimLeft(line[strings.LastIndexByte(line, '\n')+1:], " "), "|")
+}
+
 // shellPath are folders that begin with a variable of a shell.
 var shellPath = lazy(`^\$[A-Z_][A-Z0-9_]+(?:[/:]{1,2}\$?[A-Za-z0-9_-][A-Za-z0-9_.-]*)*(?::?/[A-Za-z0-9_-]+|:\$[A-Z_][A-Z0-9_]+)`)
 
@@ -263,7 +298,7 @@ var (
 var dividend = lazy(`(?:\)|[ (][a-zA-Z0-9]|[²³]) $`)
 
 // quotient is what stands behind a parenthesis that is divided, on the left of an equation.
-var quotient = lazy(`^/[a-z0-9] =`)
+var quotient = lazy(`^/(?:[a-z0-9] =|\d?[a-z](?:$|[\s,.;)]))`)
 
 // starPower is a power as programs write it.
 var starPower = lazy(`^\*\*\d{1,3}(?:[^*\d]|$)`)
@@ -359,7 +394,7 @@ func entity(rest string) int {
 // keyed are words before what is pressed on a telephone; hours are names of hours, eras what
 // stands behind years.
 var (
-	keyed = set("dial press enter")
+	keyed = set("pressed pressing dial press enter")
 	hours = set("noon midnight")
 	eras  = set("bc bce ad ce")
 )

@@ -161,6 +161,26 @@ var perAgain = lazy(`^/([A-Za-z]{1,3})\b`)
 // perArea is a second thing that is divided by, with its number.
 var perArea = lazy(`^/ ?(\d+(?:\.\d+)?) ?(m|cm|km|ft)([²³])`)
 
+// voltsAhead is the voltage behind a current: 15 A, 250 V.
+var voltsAhead = lazy(`^,? \d{1,4} ?V`)
+
+// golden are words behind carats, tardy those behind a time in minutes.
+var (
+	golden = set("gold diamond diamonds white yellow rose ring stone")
+	tardy  = set("late early behind ahead delay ago remaining left")
+)
+
+// awaited are words before the time in which something happens: back in 10m.
+var awaited = set("restarts retries retry times expires back ready done starts ends leaving there resumes due")
+
+// dottedLetter reports whether rest goes on with another letter and its stop.
+func dottedLetter(rest string) bool {
+	return len(rest) > 2 && rest[0] == '.' && rest[2] == '.' && rest[1] >= 'a' && rest[1] <= 'z'
+}
+
+// rating is the rest of a class: V-0.
+var rating = lazy(`^-\d(?:$|[\s,.;)])`)
+
 // aged is what stands behind y of years.
 var aged = lazy(`^(?:$|[.,;)]|\s(?:old|ago)\b)`)
 
@@ -169,6 +189,12 @@ var aged = lazy(`^(?:$|[.,;)]|\s(?:old|ago)\b)`)
 func measure(m []string, s *scanner) []string {
 	sign, n, gap, shape, unit, power, slash, power2, stop := m[1], m[2], m[3], m[4], m[5], m[6], strings.TrimPrefix(m[7], "."), m[8], m[9]
 	u, ok := unitOf(unit)
+	switch {
+	case !ok && slash != "" && len(unit) > 1:
+		u, ok = productUnits[unit] // rad/s
+	case gap == "" && (unit == "us" || unit == "um"):
+		u, ok = units["µ"+unit[1:]]
+	}
 	if !ok {
 		return nil
 	}
@@ -176,22 +202,31 @@ func measure(m []string, s *scanner) []string {
 	after := s.text[end:min(len(s.text), end+3)]
 	spaced := gap != "" && gap != "-"
 	bare := shape+power+slash == ""
+	if (power == "2" || power == "3") && !lengths[unit] && unit != "km" && unit != "mi" {
+		return nil
+	}
 	// A letter on its own is a unit only right behind its number ("5 A grades"), but
 	// for those no sentence goes on with.
 	if unit == "d" && !(s.lastWord() == "for" || s.lastWord() == "times" || gap == "" && atoi(n) > 3 && !strings.Contains(n, ".")) || unit == "y" && !(spaced && !s.equated() && aged().MatchString(s.text[end:])) {
 		return nil
 	}
-	if bare && len(unit) == 1 && spaced && unit != "d" && unit != "y" && !strings.Contains("mghslLVW", unit) && !(unit == "A" && preps[following(s.text[end:])]) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
+	if bare && len(unit) == 1 && spaced && unit != "d" && unit != "y" && !strings.Contains("mghslLVW", unit) && !(unit == "A" && (preps[following(s.text[end:])] || voltsAhead().MatchString(s.text[end:min(len(s.text), end+12)]))) && !(strings.Contains("NJKA", unit) && strings.Contains(n, ".")) {
 		return nil
 	}
 	if unit == "A" && gap == "" && unicode.IsUpper(firstRune(strings.TrimPrefix(after, " "))) {
 		return nil // 31A High St.
 	}
-	if unit == "m" && bare && gap == "" && (lasting[s.lastWord()] || s.cooking()) {
+	if unit == "m" && bare && gap == "" && (lasting[s.lastWord()] || s.lastWord() == "in" && awaited[s.wordBack(2)] || s.cooking()) {
 		u = units["min"] // lasts 45m
 	}
 	if next := s.nextWord(); unit == "pt" && !poured[next] && (gap == "-" || scored[next]) {
 		u = units["pts"] // a 1.2-pt. margin
+	}
+	if unit == "ct" && (s.accent == British || golden[s.nextWord()]) {
+		u = [2]string{"carat", "carats"}
+	}
+	if unit == "m" && bare && gap == "" && tardy[s.nextWord()] {
+		u = units["min"] // 40m late
 	}
 	if unit == "pts" && poured[s.nextWord()] {
 		u = units["pt"] // 2 pts. cream
@@ -205,6 +240,12 @@ func measure(m []string, s *scanner) []string {
 	if gap == "-" && len(unit) == 1 && upper(unit[0]) && slash == "" && !unicode.IsLower(firstRune(s.nextWord())) {
 		return nil // unit 11-A
 	}
+	if bare && spaced && len(unit) == 1 && upper(unit[0]) && strings.HasPrefix(after, "-") && len(after) > 1 && isLetter(after[1]) {
+		return nil // 5 V-shaped blocks
+	}
+	if bare && len(unit) == 1 && upper(unit[0]) && rating().MatchString(s.text[end:min(len(s.text), end+4)]) {
+		return nil // UL 94 V-0
+	}
 	if unit == "ac" && gap == "" {
 		return nil // b² − 4ac, 802.11ac
 	}
@@ -217,7 +258,7 @@ func measure(m []string, s *scanner) []string {
 	if last := s.lastSource(); unit == "s" && gap == "" && len(n) == 1 && bare && last != "" && (digitsOf(last) == last || s.wordBack(2) == "of") {
 		return plural(cardinal(n, s.accent)) // nine 3s
 	}
-	if gap == "" && joins(s.before()) {
+	if gap == "" && joins(s.before()) && s.lastWord() != "for" {
 		return nil // MP3s
 	}
 	if unit == "k" && bare && gap == "" && sumBehind().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) {
@@ -225,6 +266,9 @@ func measure(m []string, s *scanner) []string {
 	}
 	if unit == "k" && bare && s.raced(n) || bare && len(unit) == 1 && s.labelled() {
 		return nil
+	}
+	if stop != "" && s.matchEnd < len(s.text) && s.text[s.matchEnd] == '/' || bare && dottedLetter(s.text[end:]) {
+		return nil // 1.28 gal./flush; > 0 s.t.
 	}
 	if stop != "" {
 		// The stop of a shortened unit, unless the sentence ends.
@@ -299,4 +343,31 @@ func (s *scanner) countedUnit() []string {
 		return nil
 	}
 	return s.unitAfter(false)
+}
+
+// scientific reports whether ten is what is raised to a power.
+func (s *scanner) scientific() bool { return s.lastSource() == "10" || s.lastWord() == "ten" }
+
+var powerOfUnit = lazy(`^ ?([A-Za-zµΩ]{1,3})(?:/([A-Za-z]{1,3}))?(?:$|[\s,.;)])`)
+
+// unitOfPower reads the unit behind a power of ten, where single letters are units too: ×10⁻²³ J/K.
+func (s *scanner) unitOfPower() []string {
+	m := powerOfUnit().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+12)])
+	if m == nil {
+		return nil
+	}
+	u, k := productUnit(m[1])
+	if k == 0 || m[1] == "in" {
+		return nil
+	}
+	out := strings.Fields(u[1])
+	if m[2] != "" {
+		per, k := productUnit(m[2])
+		if k == 0 {
+			return nil
+		}
+		out = join(out, []string{"per"}, strings.Fields(per[0]))
+	}
+	s.matchEnd += len(strings.TrimRight(m[0], " \n\t,.;)"))
+	return out
 }

@@ -43,6 +43,7 @@ var currencies = map[string]currency{
 	"IDR": {"rupiah", "rupiah", "sen", "sen"}, "VND": {"dong", "dong", "hao", "hao"}, "EGP": {"Egyptian pound", "Egyptian pounds", "piastre", "piastres"}, "CZK": {"Czech koruna", "Czech korunas", "haler", "halers"}, "HUF": {"forint", "forints", "", ""},
 	"kr": {"krone", "kroner", "öre", "öre"}, "kr.": {"krone", "kroner", "öre", "öre"}, "zł": {"zloty", "zlotys", "grosz", "groszy"}, "Kč": {"Czech koruna", "Czech korunas", "haler", "halers"},
 	"NGN": {"naira", "naira", "kobo", "kobo"}, "UAH": {"hryvnia", "hryvnias", "kopek", "kopeks"}, "TWD": {"Taiwan dollar", "Taiwan dollars", "cent", "cents"},
+	"RM": {"ringgit", "ringgit", "sen", "sen"}, "MYR": {"ringgit", "ringgit", "sen", "sen"}, "Rp": {"rupiah", "rupiah", "sen", "sen"}, "PHP": {"Philippine peso", "Philippine pesos", "centavo", "centavos"}, "ARS": {"Argentine peso", "Argentine pesos", "centavo", "centavos"},
 	"ZAR": {"rand", "rand", "cent", "cents"}, "BTC": {"bitcoin", "bitcoin", "", ""},
 }
 
@@ -66,13 +67,16 @@ var currencyCodes = func() string {
 const (
 	dollars = `(?:US|AU?|CA?|NZ|HK|SG?|R|MX|NT)\$`
 	amount  = `\d+\.\d{4,}|\d{1,3}(?:[ \x{a0}\x{202f}]\d{3})+,\d{1,2}|\d{1,2}(?:,\d{2})+,\d{3}|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?|\.\d+`
-	scale   = `(?:[ -]?(thousand|million|billion|trillion|lakh crore|lakhs?|crores?)\b|\s?(k|K|M|B|T|bn|m|mn|mm|MM|tn|Mrd|Mio|cr)\b)?`
+	scale   = `(?:[ -]?(thousand|million|billion|trillion|lakh crore|lakhs?|crores?)\b|\s?(k|K|M|B|T|bn|m|mn|mm|MM|tn|trn|Mrd|Mio|cr)\b)?`
 )
 
 var money = []pattern{
 	negative, enclosed,
 	// $5-10 million
 	{re(`(` + currencySigns + `)(` + amount + `)` + dash + currencySigns + `?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+		if strings.HasPrefix(s.text[s.matchEnd:], "%") {
+			return nil // $64.18 – 10% off
+		}
 		c := currencies[m[1]]
 		low, high := plainAmount(m[1], m[2]), plainAmount(m[1], m[3])
 		if strings.ContainsAny(low+high, ".") && m[4]+m[5] == "" {
@@ -88,12 +92,26 @@ var money = []pattern{
 	{re(`([-−])?(` + currencySigns + `)\s?([-−])?(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		return join(minus(m[1]+m[3]), moneyWords(currencies[m[2]], plainAmount(m[2], m[4]), m[5]+m[6], s))
 	}},
-	// $1,200C, of an option
-	{re(`(` + currencySigns + `)(` + amount + `)([CP])`), func(m []string, s *scanner) []string {
-		return append(moneyWords(currencies[m[1]], plainAmount(m[1], m[2]), "", s), "!"+m[3])
+	// 2/$10
+	{re(`(\d{1,2})/([$£€])(` + amount + `)`), func(m []string, s *scanner) []string {
+		return join(cardinal(m[1], s.accent), []string{"for"}, moneyWords(currencies[m[2]], plainAmount(m[2], m[3]), "", s))
+	}},
+	// bills: two $20s, $100s of
+	{re(`([$£€])(\d{1,3})s`), func(m []string, s *scanner) []string {
+		if s.nextWord() == "of" && (m[2] == "100" || m[2] == "10") {
+			return join(plural(cardinal(m[2], s.accent)[len(m[2])-2:]), []string{"of", currencies[m[1]][1]})
+		}
+		return plural(cardinal(m[2], s.accent))
+	}},
+	// $1,200C, of an option, and $1.48e, which is estimated
+	{re(`(` + currencySigns + `)(` + amount + `)([CPEe])`), func(m []string, s *scanner) []string {
+		return append(moneyWords(currencies[m[1]], plainAmount(m[1], m[2]), "", s), "!"+strings.ToUpper(m[3]))
 	}},
 	// 20 €, 5 USD, 50p
-	{re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|zł|Kč|(?:` + currencyCodes + `)\b)`), func(m []string, s *scanner) []string {
+	{re(`([-−])?(` + amount + `)` + scale + `\s?(` + currencySigns + `|zł|Kč|[A-Z]{3}\b)`), func(m []string, s *scanner) []string {
+		if currencies[m[5]][0] == "" {
+			return nil
+		}
 		return join(minus(m[1]), moneyWords(currencies[m[5]], plainAmount(m[5], m[2]), m[3]+m[4], s))
 	}},
 	{re(`(\d{1,3})p`), func(m []string, s *scanner) []string {
@@ -123,10 +141,16 @@ var namedMoney = []pattern{
 		}
 		return s.paidFor(append(out, strings.Fields(c[1])...))
 	}},
-	{re(`((?:` + dollars + `|Rs\.?|kr\.?|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
+	{re(`((?:` + dollars + `|Rs\.?|Rp\.?|RM|kr\.?|` + currencyCodes + `)` + space + `?)(` + amount + `)` + scale), func(m []string, s *scanner) []string {
 		sign := strings.TrimRight(m[1], " \u00a0\u202f")
-		if sign == "Rs" {
+		if s.before() == '/' {
+			return nil // EUR/USD 1.08
+		}
+		switch sign {
+		case "Rs":
 			sign = "Rs."
+		case "Rp.":
+			sign = "Rp"
 		}
 		if sign == "INR" && len(m[2]) > 0 && atoi(m[2][:1]) < 10 && len(strings.SplitN(m[2], ".", 2)[0]) == 1 {
 			return nil // of blood
@@ -149,7 +173,7 @@ func plainAmount(sign, s string) string {
 	case first != last:
 		decimal = s[first] != s[last]
 	case s[last] == '.':
-		decimal = decimal || sign != "€" && sign != "EUR" || whole == "0"
+		decimal = decimal || sign != "€" && sign != "EUR" && sign != "Rp" && sign != "IDR" || whole == "0"
 	}
 	whole = digitsOf(whole)
 	if !decimal {
@@ -159,7 +183,7 @@ func plainAmount(sign, s string) string {
 }
 
 var magnitudes = map[string]string{"k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "mm": "million", "MM": "million", "Mio": "million", "Mrd": "billion",
-	"B": "billion", "bn": "billion", "T": "trillion", "tn": "trillion", "cr": "crore"}
+	"B": "billion", "bn": "billion", "T": "trillion", "tn": "trillion", "trn": "trillion", "cr": "crore"}
 
 func magnitude(s string) string {
 	if full, ok := magnitudes[s]; ok {

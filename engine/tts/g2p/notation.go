@@ -9,7 +9,7 @@ var pieces = map[byte]string{'K': "king", 'Q': "queen", 'R': "rook", 'B': "bisho
 var qualities = map[string]string{"": "", "m": "minor", "min": "minor", "maj": "major", "dim": "diminished", "aug": "augmented", "sus": "sus", "add": "add"}
 
 const (
-	move  = `(?:[KQRBN][a-h]?[1-8]?x?|[a-h]x)[a-h][1-8](?:=[QRBN])?[+#]?`
+	move  = `(?:(?:[KQRBN][a-h]?[1-8]?x?|[a-h]x)[a-h][1-8](?:=[QRBN])?|[a-h][18]=[QRBN])[+#]?`
 	chord = `[A-G][b#♭♯]?(?:maj|min|dim|aug|sus|add|m)?\d{0,2}`
 )
 
@@ -49,6 +49,12 @@ var notation = []pattern{
 			}
 		}
 		return out
+	}},
+	{re(`O-O(-O)?`), func(m []string, s *scanner) []string {
+		if m[1] != "" {
+			return []string{"castles", "queenside"}
+		}
+		return []string{"castles"}
 	}},
 	// C–Am–F–G7
 	{re(chord + `(?:[-–—]` + chord + `){1,11}`), func(m []string, s *scanner) []string {

@@ -20,6 +20,9 @@ type pattern struct {
 const longest = 120
 
 // lazy compiles an expression when it is first used: who never speaks starts without them.
+// It is not inlined: its hundreds of calls would each have code of their own.
+//
+//go:noinline
 func lazy(s string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
 }
@@ -37,6 +40,13 @@ const (
 // Longer and stricter forms stand before those they contain.
 var numbers = slices.Concat([]pattern{docket}, calendar, codes, money, measures, arithmetic, []pattern{
 	{re(`(` + number + `)(?:st|nd|rd|th|ST|ND|RD|TH)`), func(m []string, s *scanner) []string { return ordinal(cardinal(m[1], s.accent)) }},
+	// 2d Cir.
+	{re(`(\d{0,2}[23])d`), func(m []string, s *scanner) []string {
+		if behindOrdinals[strings.ToLower(s.nextWord())] == "" || !unicode.IsUpper(firstRune(s.nextWord())) {
+			return nil
+		}
+		return ordinal(cardinal(m[1], s.accent))
+	}},
 	// 1 000 000, 1.234.567,89
 	{re(`\d{1,3}(?:[\x{a0}\x{202f}\x{2009}]\d{3})+|\d{1,3}(?: \d{3}){2,}`), func(m []string, s *scanner) []string {
 		return cardinal(digitsOf(m[0]), s.accent)
@@ -130,6 +140,14 @@ func possessed(rest string) bool {
 // lastWord is the word read last, in small letters, "" if something else was.
 func (s *scanner) lastWord() string { return s.wordBack(1) }
 
+// label is the word read last, before a colon too: PIN: 0742.
+func (s *scanner) label() string {
+	if n := len(s.out); n > 0 && s.out[n-1].Phonemes == ":" {
+		return s.wordBack(2)
+	}
+	return s.lastWord()
+}
+
 // wordBack is the k-th item from the end, in small letters, if it is a word.
 func (s *scanner) wordBack(k int) string {
 	n := len(s.out)
@@ -160,6 +178,9 @@ func (s *scanner) lastSource() string { return s.sourceBack(1) }
 // afterOrdinal reports whether a number such as 5th was read last.
 func (s *scanner) afterOrdinal() bool {
 	t := s.lastSource()
+	if strings.HasSuffix(t, "2d") || strings.HasSuffix(t, "3d") {
+		return true
+	}
 	return len(t) > 2 && isDigit(t[0]) && isDigit(t[len(t)-3]) && strings.Contains(" st nd rd th ", " "+strings.ToLower(t[len(t)-2:])+" ")
 }
 

@@ -1,6 +1,7 @@
 package g2p
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 )
@@ -131,4 +132,71 @@ func (s *scanner) titles(w, next string, upper bool) bool {
 		return false // Elm Dr. and Oak
 	}
 	return strings.HasPrefix(next, "and ") || strings.HasPrefix(next, "or ") || strings.HasPrefix(next, "& ") && w != "St"
+}
+
+// countyAhead is what stands behind Co. where it is a county, and no company.
+var countyAhead = lazy(`^(?:[Ss]heriff|[Dd]eput|[Jj]ail|[Cc]ourthouse|[Cc]ommissioner|[Cc]oroner|[Rr]esident|Clerk|Court|Fair\b|Judge|Executive|(?:Tex|Calif|Fla|Ala|Ga|Va|Ind|Ill|Pa|Wis|Mich|Minn|Ohio|Iowa)\b|, (?:[A-Z]{2}\b|Alabama|Arizona|Arkansas|California|Colorado|Florida|Georgia|Illinois|Indiana|Iowa|Kansas|Kentucky|M[aio]|Nebraska|Nevada|New |North |Ohio|Oklahoma|Oregon|Pennsylvania|South |Tennessee|Texas|Utah|Virginia|W[aei]))`)
+
+var directions = map[string]string{"N": "North", "S": "South", "E": "East", "W": "West"}
+
+// winds are words next to the direction that a wind comes from.
+var winds = set("wind winds gust gusts breeze swell")
+
+var compass = map[string]string{"NW": "northwest", "NE": "northeast", "SW": "southwest", "SE": "southeast"}
+
+// quarters are what lies in a direction: the NE corner.
+var quarters = set("corner side coast wind winds region quadrant part end edge wall of slope tip")
+
+// headings are words before the direction one goes in, and what it is measured by; goingOn is what
+// may stand behind it.
+var (
+	headings = set("go head heading drive continue walk turn travel proceed bear keep sail fly miles mile kilometers kilometer minutes blocks block feet meters yards")
+	goingOn  = set("on of to from along past toward towards then until for and")
+)
+
+// heading reports whether a letter before after is the direction that one goes in, or in which
+// something lies: go N on Elm, 12 km S of Izmir.
+func (s *scanner) heading(after string) bool {
+	return headings[s.lastWord()] && (after == "" || goingOn[following(after)])
+}
+
+// roads are letters before the number of one.
+var roads = set("US SR CR FM SH")
+
+// onRoad reports whether the number of a road was read last: I-95 N.
+func (s *scanner) onRoad() bool {
+	t := s.lastSource()
+	if t == "" || !isDigit(t[len(t)-1]) {
+		return false
+	}
+	number := len(s.out) // where its words begin
+	for number > 0 && s.out[number-1].Start == s.out[len(s.out)-1].Start {
+		number--
+	}
+	if before := len(s.out) - number + 1; strings.HasPrefix(t, "I-") || roads[s.sourceBack(before)] {
+		return true
+	}
+	for k := 2; k <= 5; k++ {
+		if w := s.wordBack(k); w == "highway" || w == "route" || w == "interstate" {
+			return true
+		}
+	}
+	return false
+}
+
+var streetEnds = set(`street avenue road boulevard drive lane court place square way parkway quay crescent terrace highway trail plaza circle row`)
+
+var streetAhead = lazy(`^(?:[A-Z0-9]\w+ ){0,2}(?:[A-Z0-9]\w+ )(?:St|Ave|Rd|Blvd|Dr|Ln|Street|Avenue|Road|Drive|Lane)`)
+
+// numberedStreet is one without its kind: E. 34th.
+var numberedStreet = lazy(`^\d{1,3}(?:st|nd|rd|th)\b`)
+
+// towards reads a letter or two that say where a wind comes from or one goes: winds NW, go N on Elm.
+func (s *scanner) towards(w string, k int, after string) bool {
+	d := cmp.Or(compass[w], directions[w])
+	if d == "" || !(s.heading(after) || winds[s.lastWord()] && (after == "" || after[0] == ' ' || after[0] == ',') || strings.HasPrefix(after, " ") && winds[following(after)]) {
+		return false
+	}
+	s.put([]string{d}, k)
+	return true
 }

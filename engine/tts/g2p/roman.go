@@ -163,12 +163,15 @@ func decimalOf(n int) string {
 	return string(b[i:])
 }
 
+// airport is the code of one.
+var airport = lazy(`^[A-Z]{3}\b`)
+
 // byRoman are parts that have small Roman numerals, too.
 var byRoman = set("volume chapter book part")
 
 // hasNumber reports whether next begins with a number, not of digits, of what w is short for: full.
 func hasNumber(w, full, next string) bool {
-	if full == "number" && codeAhead().MatchString(next) || bracketedToo[w] && inBrackets().MatchString(next) {
+	if (full == "number" || full == "flight") && codeAhead().MatchString(next) || (w == "dep" || w == "arr") && airport().MatchString(next) || bracketedToo[w] && inBrackets().MatchString(next) {
 		return true
 	}
 	roman := next[:wordLen(next)]

@@ -92,7 +92,7 @@ func (s *scanner) step() {
 		if len(s.lexicons) > 0 && s.own(rest) {
 			return
 		}
-		if k, words := shorthand(rest); k > 0 {
+		if k, words := shorthand(rest); k > 0 && !s.labelled() {
 			s.put(words, k)
 			return
 		}
@@ -115,7 +115,7 @@ func (s *scanner) step() {
 		}
 	}
 	switch {
-	case unicode.IsLetter(r) && raised[r] == 0:
+	case unicode.IsLetter(r) && raised[r] == 0 && !(r == 'Ø' && unicode.IsDigit(firstRune(rest[n:]))):
 		s.word(rest)
 	case (r == '\'' || r == '’') && !joins(before) && contraction(rest) > 0:
 		k := contraction(rest)

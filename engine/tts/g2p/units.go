@@ -3,6 +3,7 @@ package g2p
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // units are singular and plural names of what may follow a number.
@@ -33,12 +34,13 @@ var units = map[string][2]string{
 	"mm Hg": {"millimeter of mercury", "millimeters of mercury"}, "req": {"request", "requests"}, "reqs": {"request", "requests"}, "tok": {"token", "tokens"}, "ops": {"operation", "operations"}, "ac": {"acre", "acres"},
 	"d": {"day", "days"}, "y": {"year", "years"}, "ov": {"overs", "overs"},
 	"pts": {"point", "points"}, "pp": {"percentage point", "percentage points"}, "bbl": {"barrel", "barrels"}, "bbls": {"barrel", "barrels"}, "bu": {"bushel", "bushels"},
+	"ct": {"count", "count"}, "pk": {"pack", "packs"}, "sh": {"share", "shares"}, "sf": {"square foot", "square feet"}, "gb": {"gigabyte", "gigabytes"}, "mb": {"megabyte", "megabytes"}, "tb": {"terabyte", "terabytes"}, "kb": {"kilobyte", "kilobytes"}, "trn": {"trillion", "trillion"}, "dBA": {"!DBA", "!DBA"}, "dBm": {"!DBM", "!DBM"}, "dBi": {"!DBI", "!DBI"},
 	"k": {"thousand", "thousand"}, "pct": {"percent", "percent"}, "fl. oz": {"fluid ounce", "fluid ounces"}, "mIU": {"milli I U", "milli I U"}, "mEq": {"milliequivalent", "milliequivalents"}, "Mly": {"million light years", "million light years"}, "Mpc": {"megaparsec", "megaparsecs"}, "kpc": {"kiloparsec", "kiloparsecs"}, "ppt": {"percentage point", "percentage points"}, "µM": {"micromolar", "micromolar"}, "mM": {"millimolar", "millimolar"}, "nM": {"nanomolar", "nanomolar"}, "acre-ft": {"acre foot", "acre feet"}, "bn": {"billion", "billion"},
 }
 
 // per are units after a slash: km/h.
-var per = map[string]string{"bbl": "barrel", "h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
-	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "sh": "share", "nt": "night", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt"}
+var per = map[string]string{"d": "day", "bbl": "barrel", "h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "m": "meter", "m²": "square meter", "m³": "cubic meter",
+	"l": "liter", "L": "liter", "dL": "deciliter", "kg": "kilogram", "mL": "milliliter", "ml": "milliliter", "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "lb": "pound", "gal": "gallon", "mo": "month", "mol": "mole", "µL": "microliter", "ft": "foot", "ft²": "square foot", "cm²": "square centimeter", "km²": "square kilometer", "in": "inch", "in²": "square inch", "mi": "mile", "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "g": "gram", "mg": "milligram", "oz": "ounce", "sh": "share", "nt": "night", "ha": "hectare", "wk": "week", "K": "kelvin", "V": "volt", "m2": "square meter", "m3": "cubic meter", "s2": "second squared", "cm2": "square centimeter"}
 
 // races are words next to which 10k is a distance, raced those before it where nothing is counted.
 var (
@@ -53,7 +55,10 @@ func (s *scanner) raced(n string) bool {
 }
 
 // strand is what stands behind the 5′ of one of DNA.
-var strand = lazy(`^(?:→|->|[- ](?:end|UTR|cap|strand|to))`)
+var strand = lazy(`^(?:→|->|-[ACGTUacgtu]{3,}|[- ](?:end|UTR|cap|strand|to))`)
+
+// heights are words before how high something is.
+var heights = set("above below over at to elevation reach reaches near")
 
 // longitude is what stands behind a latitude.
 var longitude = lazy(`^,? \d{1,3}\.\d+ ?[EW]\b`)
@@ -69,8 +74,13 @@ func (s *scanner) poleward() bool {
 }
 
 // oven is a temperature without its degrees: 425F.
-var oven = pattern{re(`(\d{2,3}(?:\.\d)?)\s?([CF])`), func(m []string, s *scanner) []string {
-	if atoi(m[1]) < 30 || s.labelled() || !heated[s.lastWord()] && !otherScale().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && !strings.HasSuffix(s.sourceBack(1), "C") && !strings.HasSuffix(s.sourceBack(1), "F") && !strings.Contains(m[1], ".") {
+var oven = pattern{re(`([-−])?(\d{1,3}(?:\.\d)?)\s?([CF])`), func(m []string, s *scanner) []string {
+	sign := minus(m[1])
+	m = m[1:]
+	if sign != nil || weather[s.nextWord()] {
+		return join(sign, decimal(m[1], s.accent), []string{one(m[1], "degree", "degrees")}, strings.Fields(degrees[m[2]]))
+	}
+	if len(m[1]) < 2 || atoi(m[1]) < 30 && !thermal[s.lastWord()] || s.labelled() || !heated[s.lastWord()] && !otherScale().MatchString(s.text[s.matchEnd:min(len(s.text), s.matchEnd+8)]) && !strings.HasSuffix(s.sourceBack(1), "C") && !strings.HasSuffix(s.sourceBack(1), "F") && !strings.Contains(m[1], ".") {
 		return nil
 	}
 	return join(decimal(m[1], s.accent), []string{"degrees"}, strings.Fields(degrees[m[2]]))
@@ -81,7 +91,9 @@ var patient = set("w with presents presented presenting here c who")
 
 // heated are words before a temperature, otherScale what it is by another.
 var (
-	heated     = set("at to oven near about around of below above reach reached reaches hit")
+	thermal    = set("it's highs lows high low feels like temperature temp is was to at around about above below near")
+	weather    = set("outside outdoors today tonight tomorrow weather heat inside")
+	heated     = set("it's highs lows high low feels like temperature temp is was at to oven near about around of below above reach reached reaches hit")
 	otherScale = lazy(`^ ?/ ?\d{2,3}[CF]\b`)
 )
 
@@ -94,16 +106,55 @@ var poured = set("cream milk buttermilk water stock broth cider beer ale wine ju
 // unitName matches what may be a unit; units has those that are.
 const unitName = `mm Hg|fl\.? oz|N[·⋅]m|ft-lbs?|lb-ft|[A-Za-zµμΩ]{1,5}`
 
-// unitOf returns the names of a unit.
+// unitOf returns the names of a unit: of one in units, of a multiple of one, or of one whose letters
+// are of the wrong case.
 func unitOf(name string) ([2]string, bool) {
-	u, ok := units[strings.ReplaceAll(name, "μ", "µ")]
-	return u, ok
+	name = strings.ReplaceAll(name, "μ", "µ")
+	if u, ok := units[name]; ok || len(name) < 2 {
+		return u, ok
+	}
+	if name[0] == 'u' && name != "us" && name != "um" {
+		name = "µ" + name[1:] // as it is typed
+		if u, ok := units[name]; ok {
+			return u, ok
+		}
+	}
+	r, n := utf8.DecodeRuneInString(name)
+	if base := name[n:]; metric[r] != "" && strings.ContainsRune(multiples[base], r) {
+		u, ok := units[base]
+		if !ok {
+			u = productUnits[base]
+		}
+		return [2]string{metric[r] + u[0], metric[r] + u[1]}, true
+	}
+	if low := strings.ToLower(name); anyCase[low] != "" && (name == low || name[1:] == low[1:] || name == strings.ToUpper(name)) {
+		return units[anyCase[low]], true
+	}
+	return [2]string{}, false
 }
 
+// metric are the prefixes of units; multiples are the ones that a unit has besides those in units.
+var (
+	metric    = map[rune]string{'p': "pico", 'n': "nano", 'µ': "micro", 'm': "milli", 'k': "kilo", 'M': "mega", 'G': "giga", 'T': "tera"}
+	multiples = map[string]string{"H": "nµm", "T": "nµm", "C": "nµm", "S": "nµm", "Bq": "kMGT", "Gy": "mµ", "Wb": "m", "N": "m", "J": "mµ", "W": "µn", "V": "n", "A": "pn", "Ω": "mG", "Hz": "m", "L": "n", "l": "n", "mol": "pn", "M": "p", "Pa": "mµ", "eV": "mT", "Sv": "µ", "cd": "m", "lm": "k", "rad": "mµ", "VA": "kM", "Da": "kM"}
+)
+
+// anyCase are units that are written in capitals or small letters alike, by their small letters.
+var anyCase = map[string]string{"kw": "kW", "kwh": "kWh", "mwh": "MWh", "km": "km", "kg": "kg", "kgs": "kg", "cm": "cm", "lb": "lb", "lbs": "lbs", "oz": "oz", "hz": "Hz", "khz": "kHz", "mhz": "MHz", "ghz": "GHz", "kph": "kph", "mph": "mph",
+	"mbps": "Mbps", "gbps": "Gbps", "kbps": "kbps", "hp": "hp", "rpm": "rpm", "psi": "psi", "mg": "mg", "ml": "mL", "hrs": "hrs", "mins": "mins", "secs": "secs", "yrs": "yrs", "bpm": "bpm", "mpg": "mpg", "mah": "mAh", "fps": "fps", "dpi": "dpi"}
+
 // quantity is a number with its unit.
-var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` + space + `?|sq\.?-|cu(?:\.` + space + `?|` + space + `))?(` + unitName + `)([²³]|\^[23])?(\.?/(?:(?:[ck]?m|ft|in)[²³]|µL|[a-z]{4,9}|[A-Za-z]{1,3}))?([²³])?`
+var quantity = `([-−])?(` + numeral + `|\d+,\d{1,2})(` + space + `?|-)(sq\.?` + space + `?|sq\.?-|cu(?:\.` + space + `?|` + space + `))?(` + unitName + `)([²³]|\^[23]|[23])?(\.?/(?:(?:[ck]?m|ft|in)[²³]|(?:c?m|s)[23]|µL|[a-z]{4,9}|[A-Za-z]{1,3}))?([²³])?`
 
 var measures = []pattern{
+	// 2T. soy sauce
+	{re(`(\d{1,2})([Tt])\.?`), func(m []string, s *scanner) []string {
+		if !unicode.IsLower(firstRune(s.nextWord())) || s.accent == British {
+			return nil
+		}
+		name := map[string]string{"T": "tablespoon", "t": "teaspoon"}[m[2]]
+		return append(cardinal(m[1], s.accent), one(m[1], name, name+"s"))
+	}},
 	// 2s/10s of bonds
 	{re(`(\d{1,2})s/?(\d{1,2})s`), func(m []string, s *scanner) []string {
 		return join(plural(cardinal(m[1], s.accent)), plural(cardinal(m[2], s.accent)))
@@ -143,25 +194,44 @@ var measures = []pattern{
 	// feet and inches: 5'10", 6' tall, a 12" ruler
 	{re(`(\d{1,2})['’′]\s?-?(\d{1,2}(?:\.\d+)?)([½¼¾⅛⅜⅝⅞]?)(?:["”″]|'')`), func(m []string, s *scanner) []string {
 		inches := decimal(m[2], s.accent)
+		if atoi(m[2]) > 12 && m[3] == "" && !strings.Contains(m[2], ".") {
+			return join(cardinal(m[1], s.accent), []string{one(m[1], "minute", "minutes")}, inches, []string{"seconds"}) // 2'30" of a song
+		}
 		if m[3] != "" {
 			n, d, _ := strings.Cut(vulgar[firstRune(m[3])], "/")
 			inches = fraction(m[2], n, d, s.accent)
 		}
 		return join(cardinal(m[1], s.accent), []string{s.named1(m[1], "foot", "feet")}, inches, []string{s.named1(m[2]+m[3], "inch", "inches")})
 	}},
+	// 2"×4"s
+	{re(`(\d{1,2})["″]?\s?[x×]\s?(\d{1,2})["″]['’]?s`), func(m []string, s *scanner) []string {
+		return plural(join(cardinal(m[1], s.accent), []string{"by"}, cardinal(m[2], s.accent)))
+	}},
+	// 45 deg C, 20 degrees F
+	{re(`([-−])?(\d{1,4}(?:\.\d{1,2})?)\s?deg(?:rees?|s|\.)?(?: ?([CFK])\b)?`), func(m []string, s *scanner) []string {
+		return join(minus(m[1]), decimal(m[2], s.accent), []string{s.named1(m[2], "degree", "degrees")}, strings.Fields(degrees[m[3]]))
+	}},
 	// a 5'x7' rug
-	{re(`(` + numeral + `)(['’′"″])\s?[x×]\s?(` + numeral + `)['’′"″]`), func(m []string, s *scanner) []string {
-		name := []string{s.named1("", "foot", "feet")}
+	{re(`(` + numeral + `)(['’′"″])\s?[x×]\s?(` + numeral + `)['’′"″](?:\s?[x×]\s?(` + numeral + `)['’′"″])?`), func(m []string, s *scanner) []string {
+		name := [2]string{"foot", "feet"}
 		if m[2] == `"` || m[2] == "″" {
-			name = []string{s.named1("", "inch", "inches")}
+			name = units["in"]
 		}
-		return join(decimal(m[1], s.accent), []string{"by"}, decimal(m[3], s.accent), name)
+		said := s.named1("", name[0], name[1])
+		if s.sizes() {
+			said = name[0] // 4' x 8' sheets
+		}
+		out := join(decimal(m[1], s.accent), []string{"by"}, decimal(m[3], s.accent))
+		if m[4] != "" {
+			out = join(out, []string{"by"}, decimal(m[4], s.accent))
+		}
+		return append(out, said)
 	}},
 	{re(`([1-9])['’](1[01]|\d)`), func(m []string, s *scanner) []string {
 		return join(cardinal(m[1], s.accent), []string{one(m[1], "foot", "feet")}, cardinal(m[2], s.accent))
 	}},
 	{re(`(` + numeral + `)(['’′])`), func(m []string, s *scanner) []string {
-		if w := s.nextWord(); m[2] != "′" && !set("tall wide long high deep by x")[w] && !(s.lastWord() == "by" && s.wordBack(2) == "feet") {
+		if w := s.nextWord(); m[2] != "′" && !(s.before() == '(' && strings.HasPrefix(s.text[s.matchEnd:], ")")) && !(len(m[1]) > 3 && heights[s.lastWord()]) && !set("tall wide long high deep by x")[w] && !(s.lastWord() == "by" && s.wordBack(2) == "feet") {
 			return nil
 		}
 		return append(decimal(m[1], s.accent), s.named1(m[1], "foot", "feet"))
@@ -221,6 +291,12 @@ var measures = []pattern{
 		out := join(decimal(m[1], s.accent), []string{"by"}, decimal(m[2], s.accent))
 		if m[3] != "" {
 			out = join(out, []string{"by"}, decimal(m[3], s.accent))
+		}
+		if strings.HasPrefix(s.text[s.matchEnd:], `"`) && !s.quoted {
+			if s.matchEnd++; s.sizes() {
+				return append(out, "inch") // a 9x13" pan
+			}
+			return append(out, "inches")
 		}
 		return join(out, s.unitAfter(s.unitDescribes()))
 	}},
@@ -332,6 +408,12 @@ var (
 func (s *scanner) unitDescribes() bool {
 	m := describedUnit().FindStringSubmatch(s.text[s.matchEnd:min(len(s.text), s.matchEnd+32)])
 	return m != nil && !preps[m[1]] && !undescribed[m[1]]
+}
+
+// sizes reports whether what a length describes stands behind it.
+func (s *scanner) sizes() bool {
+	w := s.nextWord()
+	return s.describes() || w != "" && unicode.IsLower(firstRune(w)) && !preps[w] && !undescribed[w] || pluralNoun(w)
 }
 
 // undescribed are words behind a length that it does not describe.

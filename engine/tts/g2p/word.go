@@ -22,7 +22,7 @@ func (s *scanner) word(rest string) {
 				return
 			}
 		}
-		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l' || c == 'k' && len(head) > 2 && head[1] == 'r' || c <= 'h' && len(head) > 3 && head[1] == 'x' || (c == 'i' || c == 'v') && s.before() == '(' || c == 'q' && len(head) > 1 && (isDigit(head[1]) || head[1] == '.') || len(head) > 2 && (head[1] == '(' || head[1] != ' ' && strings.Contains(head[1:min(len(head), 6)], "'(")) || c <= 'f' && strings.Contains(head[:min(len(head), 5)], ":")) && s.matched(named, rest) {
+		if c := head[0]; (c >= 'A' && c <= 'Z' || c == 'v' || c == 'l' || c == 'k' && len(head) > 2 && head[1] == 'r' || c <= 'h' && len(head) > 3 && (head[1] == 'x' || head[2] == '=') || (c == 'i' || c == 'v') && s.before() == '(' || c == 'q' && len(head) > 1 && (isDigit(head[1]) || head[1] == '.') || len(head) > 2 && (head[1] == '(' || head[1] != ' ' && strings.Contains(head[1:min(len(head), 6)], "'(")) || c <= 'f' && strings.Contains(head[:min(len(head), 5)], ":")) && s.matched(named, rest) {
 			return
 		}
 	}
@@ -65,7 +65,20 @@ func (s *scanner) word(rest string) {
 		s.add(item{Token: Token{Text: strings.ToUpper(clean), Kind: Word}, spell: true}, k) // 802.11ax, the 330i
 		return
 	}
+	if len(clean) == 1 && clean != w && !strings.ContainsAny(clean, "aeiouAEIOU") {
+		if r, n := utf8.DecodeRuneInString(norm.NFD.String(w)); n == 1 && unicode.IsLetter(r) {
+			if sign := accented[firstRune(norm.NFD.String(w)[1:])]; sign != "" {
+				s.put([]string{"!" + strings.ToUpper(clean), sign}, k) // x̄
+				return
+			}
+		}
+	}
 	t := item{Token: Token{Text: clean, Kind: Word}}
+	if lowered(firstRune(w)) {
+		t.Text, t.spell = strings.ToUpper(clean), true
+	} else if len(clean) > 4 && upper(clean[0]) && upper(clean[1]) && strings.Trim(clean, "ACGTU") == "" {
+		t.spell = true // of a strand of DNA
+	}
 	if len(w) == 2 && sums[s.lastWord()] && w == strings.ToLower(w) && clean == w && !pairs[strings.ToUpper(w)] && units[w][0] == "" && s.equated() {
 		t.spell = true // = xy
 	}
@@ -87,6 +100,12 @@ func (s *scanner) word(rest string) {
 	s.operator(false)
 }
 
+// lowered reports whether r is a letter below the line: that of xᵢ.
+func lowered(r rune) bool { return r >= 'ₐ' && r <= 'ₜ' || r >= 'ᵢ' && r <= 'ᵪ' || r == 'ⱼ' }
+
+// accented are signs over a letter of a formula, as they are written behind it.
+var accented = map[rune]string{'\u0304': "bar", '\u0305': "bar", '\u0302': "hat", '\u0303': "tilde"}
+
 func firstRune(s string) rune {
 	r, _ := utf8.DecodeRuneInString(s)
 	return r
@@ -102,7 +121,7 @@ func wordLen(s string) int {
 	for k < len(s) {
 		r, n := utf8.DecodeRuneInString(s[k:])
 		switch {
-		case raised[r] != 0:
+		case raised[r] != 0 || r > 0x7f && k > 0 && lowered(r):
 			return k
 		case unicode.IsLetter(r) && latin(r) == script || unicode.Is(unicode.Mn, r):
 		case (r == '\'' || r == '’' || r == 'ʼ' || r == '-' || r == '‐' || r == '‑') && unicode.IsLetter(firstRune(s[k+n:])) && latin(firstRune(s[k+n:])) == script:

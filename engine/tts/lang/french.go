@@ -374,9 +374,27 @@ var frenchAspirated = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:h(?:a(?:ch|ie|in|lt|mac|nch|nd|ngar|nt|r[dip]|sard|ut|ïr)|é(?:ros|ris)|ors|ollan|ongr|ont|uit|urle|ibou|eurt)|onze|oui|ouistiti|yacht|yaourt)`)
 })
 
+// frenchHundreds stand before a hundred that ends in s where nothing more is counted.
+var frenchHundreds = set("deux trois quatre cinq six sept huit neuf")
+
+// frenchUnits are numbers behind a hundred or quatre-vingt, which nothing ties to them.
+var frenchUnits = set("un une onze unième onzième")
+
+// frenchTie is what ties a word to the next one, which begins with a vowel, or "".
+func frenchTie(previous, word, next string) string {
+	scores := strings.HasPrefix(word, "vingt") && previous == "quatre"
+	switch hundred := word == "cent" || word == "cents"; {
+	case frenchUnits[next] && (hundred || scores):
+		return "" // cent un, quatre-vingt-un
+	case scores, hundred && frenchHundreds[previous]:
+		return "z" // quatre-vingts ans
+	}
+	return frenchLinks[word]
+}
+
 // frenchLiaison returns the sounds of a word before the next one.
-func frenchLiaison(word, next, said, sounds string) string {
-	c := frenchLinks[word]
+func frenchLiaison(previous, word, next, said, sounds string) string {
+	c := frenchTie(previous, word, next)
 	first := firstRune(strings.TrimLeft(sounds, "ˈˌ"))
 	if c == "" || !strings.ContainsRune("aeiouyɑɔɛœøjw", first) || frenchAspirated().MatchString(next) || strings.ContainsRune("jw", first) && !strings.HasPrefix(next, "h") && !strings.HasPrefix(next, "oi") && next != "yeux" {
 		if frenchShort[word] && !strings.ContainsRune("aeiouyɑɔɛœøjw", first) {

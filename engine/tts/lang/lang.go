@@ -35,20 +35,20 @@ type Language struct {
 	settle  table  // of one word's sounds, before secondary stresses are put
 	sounds  table  // of a clause, words between spaces
 	nuclei  string
-	stress  func(word, sounds string) int                // which nucleus, from the end, counted from 0; -1 is none
-	second  func(l *Language, sounds string) string      // puts secondary stresses
-	derived func(l *Language, word string) string        // the sounds of a word made of another, or ""
-	words   map[string]string                            // that the rules get wrong, with their stresses
-	weak    map[string]bool                              // words without stress where others follow
-	lesser  map[string]bool                              // words with the secondary one there
-	spelled map[rune]string                              // names of letters
-	alone   string                                       // letters that are words
-	said    map[string]bool                              // words in capitals that are not spelled
-	light   bool                                         // words of both kinds are so at the end too, unless no other has a stress
-	elides  bool                                         // an apostrophe stands inside words
-	link    func(word, next, said, sounds string) string // the sounds of a word before the next, which has sounds
-	alien   func(word string) bool                       // whether a word's spelling is English
-	script  *characters                                  // without spaces between words; nil: they have them
+	stress  func(word, sounds string) int                          // which nucleus, from the end, counted from 0; -1 is none
+	second  func(l *Language, sounds string) string                // puts secondary stresses
+	derived func(l *Language, word string) string                  // the sounds of a word made of another, or ""
+	words   map[string]string                                      // that the rules get wrong, with their stresses
+	weak    map[string]bool                                        // words without stress where others follow
+	lesser  map[string]bool                                        // words with the secondary one there
+	spelled map[rune]string                                        // names of letters
+	alone   string                                                 // letters that are words
+	said    map[string]bool                                        // words in capitals that are not spelled
+	light   bool                                                   // words of both kinds are so at the end too, unless no other has a stress
+	elides  bool                                                   // an apostrophe stands inside words
+	link    func(previous, word, next, said, sounds string) string // the sounds of a word between the previous one and the next, which has sounds
+	alien   func(word string) bool                                 // whether a word's spelling is English
+	script  *characters                                            // without spaces between words; nil: they have them
 
 	scriptOf   *unicode.RangeTable // beside Latin
 	scriptName string

@@ -95,6 +95,14 @@ func (v *vocabulary) build() func() []pattern {
 				return join(v.quantity(m[1], v.units["h"]), v.quantity(m[2], v.units["min"]))
 			}),
 			at(`([01]?\d|2[0-4])(?:[:h]| h )([0-5]\d)(?::[0-5]\d)?(?:`+gap+`(?:`+oclock+`))?`, func(s *scanner, m []string) []string { return s.time(m[1], m[2]) }),
+			at(`(`+minus+`)(R\$|US\$|[€$£¥₹]`+v.marks+`)`+gap+`(`+numeral+`)(?: (`+v.scales+`))?(?:/-)?(?: ([A-Z]{3})\b)?`, func(s *scanner, m []string) []string {
+				if _, ok := v.money[m[5]]; ok {
+					m[2] = m[5] // $1.500 MXN
+				} else if m[5] != "" {
+					return nil
+				}
+				return v.price(m[1], m[3], m[4], m[2])
+			}),
 			at(`(`+minus+`)(R\$|US\$|[€$£¥₹]`+v.marks+`)`+gap+`(`+numeral+`)(?: (`+v.scales+`))?(?:/-)?`, func(s *scanner, m []string) []string { return v.price(m[1], m[3], m[4], m[2]) }),
 			at(`(`+minus+`)(`+numeral+`)(?: (`+v.scales+`)(?: (?:de|di|d['’]))?)?`+gap+`(R\$|US\$|[€$£¥₹]|EUR|USD|GBP|BRL|CHF|INR`+v.marks+`)`, func(s *scanner, m []string) []string { return v.price(m[1], m[2], m[3], m[4]) }),
 			at(`(`+minus+`)(`+numeral+`)`+gap+`([%‰])`, func(s *scanner, m []string) []string {

@@ -23,13 +23,16 @@ func spanishWords() *vocabulary {
 			return loneOne(noun, "una", "un", "ción", "sión", "dad", "tad", "tud", "umbre", "noche", "vez", "mujer")
 		},
 		century: set("guerra república"),
+		marks:   `|MXN|COP|ARS|CLP`,
+		begins:  "MCA",
 		scales:  "mil millones|millones|millón|mil|billones|billón",
 		money: map[string]currency{
 			"€": {unit{"euro", "euros", false}, unit{"céntimo", "céntimos", false}}, "EUR": {unit{"euro", "euros", false}, unit{"céntimo", "céntimos", false}},
 			"$": {unit{"dólar", "dólares", false}, unit{"centavo", "centavos", false}}, "US$": {unit{"dólar", "dólares", false}, unit{"centavo", "centavos", false}},
 			"USD": {unit{"dólar", "dólares", false}, unit{"centavo", "centavos", false}}, "£": {unit{"libra", "libras", true}, unit{"penique", "peniques", false}},
 			"GBP": {unit{"libra", "libras", true}, unit{"penique", "peniques", false}}, "¥": {unit{"yen", "yenes", false}, unit{}}, "R$": {unit{"real", "reales", false}, unit{"centavo", "centavos", false}},
-			"BRL": {unit{"real", "reales", false}, unit{"centavo", "centavos", false}}, "CHF": {unit{"franco", "francos", false}, unit{"céntimo", "céntimos", false}}, "₹": {unit{"rupia", "rupias", true}, unit{}}, "INR": {unit{"rupia", "rupias", true}, unit{}},
+			"BRL": {unit{"real", "reales", false}, unit{"centavo", "centavos", false}}, "MXN": {unit{"peso mexicano", "pesos mexicanos", false}, unit{"centavo", "centavos", false}}, "COP": {unit{"peso colombiano", "pesos colombianos", false}, unit{"centavo", "centavos", false}}, "ARS": {unit{"peso argentino", "pesos argentinos", false}, unit{"centavo", "centavos", false}}, "CLP": {unit{"peso chileno", "pesos chilenos", false}, unit{}},
+			"CHF": {unit{"franco", "francos", false}, unit{"céntimo", "céntimos", false}}, "₹": {unit{"rupia", "rupias", true}, unit{}}, "INR": {unit{"rupia", "rupias", true}, unit{}},
 		},
 		units: map[string]unit{
 			"km/h": {"kilómetro por hora", "kilómetros por hora", false}, "m/s": {"metro por segundo", "metros por segundo", false}, "km²": {"kilómetro cuadrado", "kilómetros cuadrados", false}, "m²": {"metro cuadrado", "metros cuadrados", false}, "m³": {"metro cúbico", "metros cúbicos", false},

@@ -78,7 +78,11 @@ func (s *scanner) clause(items []item) {
 	}
 	for k := 0; s.link != nil && k+1 < len(items); k++ {
 		if fixed[k] == "" && !items[k].spell {
-			said[k] = s.link(strings.ToLower(items[k].Text), strings.ToLower(items[k+1].Text), said[k], said[k+1])
+			previous := ""
+			if k > 0 {
+				previous = strings.ToLower(items[k-1].Text)
+			}
+			said[k] = s.link(previous, strings.ToLower(items[k].Text), strings.ToLower(items[k+1].Text), said[k], said[k+1])
 		}
 	}
 	joined := s.join(said)
