@@ -391,12 +391,6 @@ func (s *scanner) unstopped(w string, k int, after string) bool {
 	return false
 }
 
-// ends are those of streets, written without a stop too.
-var ends = map[string]string{"St": "Street", "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Ln": "Lane", "Pkwy": "Parkway", "Hwy": "Highway", "Ct": "Court", "Pl": "Place", "Sq": "Square"}
-
-// numberedToo are abbreviations before a number that are written without a stop too.
-var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "Ct": "court", "wt": "weight", "ht": "height", "para": "paragraph", "paras": "paragraphs", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
-
 // labelAhead is a number with a letter in front: F-22, A1.
 var labelAhead = lazy(`^[A-Z](?:(?:-|\.)?\d|[,;:)]|\.?$)`)
 
@@ -407,9 +401,6 @@ func following(after string) string {
 	after = strings.TrimPrefix(after[:min(len(after), 24)], " ")
 	return strings.ToLower(after[:wordLen(after)])
 }
-
-// labelNames are abbreviations before a colon.
-var labelNames = map[string]string{"hrs": "hours", "tel": "telephone", "wt": "weight", "ht": "height", "amt": "amount", "acct": "account", "addr": "address", "dept": "department", "appt": "appointment", "qty": "quantity", "mgr": "manager", "desc": "description", "ext": "extension", "sched": "schedule", "bal": "balance", "temp": "temperature"}
 
 // charts are words before what a patient complains of.
 var charts = set("patient m f old man woman male female he she")
@@ -428,9 +419,6 @@ var (
 
 // revision is the letter of one: Rev. C.
 var revision = lazy(`^[A-HJ-Z](?:$|[,;:)]|\s[^A-Z])`)
-
-// shares are units of what makes up a mixture, before a percent sign.
-var shares = map[string]string{"wt": "weight", "vol": "volume", "mol": "mole"}
 
 // approached is what stands behind lim.
 var approached = lazy(`^ [a-z] ?(?:→|->)`)

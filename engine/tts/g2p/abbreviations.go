@@ -94,3 +94,15 @@ var lone = set("lb oz tsp tbsp gal qt yd km cm kg hr min sec")
 
 // priced are abbreviations before a sum of money, too.
 var priced = set("exp orig reg min max est ca bal temp")
+
+// numberedToo are abbreviations before a number that are written without a stop too.
+var numberedToo = map[string]string{"Apt": "apartment", "Ste": "suite", "Fig": "figure", "Figs": "figures", "Vol": "volume", "Vols": "volumes", "Ch": "chapter", "Rm": "room", "Bldg": "building", "Hwy": "highway", "Rte": "route", "Pt": "part", "Sec": "section", "Eq": "equation", "Op": "opus", "Nos": "numbers", "Flt": "flight", "Ct": "court", "wt": "weight", "ht": "height", "para": "paragraph", "paras": "paragraphs", "Ext": "extension", "ext": "extension", "Tel": "telephone"}
+
+// labelNames are abbreviations before a colon.
+var labelNames = map[string]string{"hrs": "hours", "tel": "telephone", "wt": "weight", "ht": "height", "amt": "amount", "acct": "account", "addr": "address", "dept": "department", "appt": "appointment", "qty": "quantity", "mgr": "manager", "desc": "description", "ext": "extension", "sched": "schedule", "bal": "balance", "temp": "temperature"}
+
+// shares are units of what makes up a mixture, before a percent sign.
+var shares = map[string]string{"wt": "weight", "vol": "volume", "mol": "mole"}
+
+// ends are those of streets, written without a stop too.
+var ends = map[string]string{"St": "Street", "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Ln": "Lane", "Pkwy": "Parkway", "Hwy": "Highway", "Ct": "Court", "Pl": "Place", "Sq": "Square"}
