@@ -24,8 +24,8 @@ func (a *app) doctorCmd() *cobra.Command {
 		Short: "Look for what makes models slow on this machine, and say how to mend it",
 		Long: `Looks at the configuration, the CPU's level, quota and governor, how fast memory is read,
 huge pages, the GPU's driver, the folders that are written to (models, batches, prefix cache:
-permissions, room, speed of 64 MiB once a file system), and limits of this process. It takes a few seconds and
-loads no model.
+permissions, room, speed of 64 MiB once a file system), and limits of this process. It takes
+a few seconds and loads no model.
 
 The exit status is 1 when something does not work; what is only slow leaves it at 0.`,
 		Example: `  quern doctor
