@@ -415,7 +415,7 @@ func (s *scanner) operator(number bool) {
 		if (o.sign == " - " || o.sign == " – ") && percentAhead().MatchString(after[:min(len(after), 8)]) && !strings.HasSuffix(s.lastSource(), "%") && measuredOrPaid(s.lastSource()) {
 			continue // $64.18 – 10% off
 		}
-		if o.sign == " - " && strings.ContainsRune(currencyMarks, firstRune(after)) && strings.IndexAny(s.lastSource(), currencyMarks) < 0 {
+		if o.sign == " - " && strings.ContainsRune(currencyMarks, firstRune(after)) && !strings.ContainsAny(s.lastSource(), currencyMarks) {
 			continue // 256GB - $1,199
 		}
 		if last := s.lastSource(); o.sign == " / " && len(last) > 1 && digitsOf(last) == "" {
