@@ -260,12 +260,29 @@ test('chat: the page is closed while an answer is written', async () => {
   await close(page)
 })
 
+// holdMessages lets a test keep back, with hold(true), what other tabs tell this one.
+function holdMessages() {
+  const { set } = Object.getOwnPropertyDescriptor(BroadcastChannel.prototype, 'onmessage')
+  let held
+  Object.defineProperty(BroadcastChannel.prototype, 'onmessage', {
+    set(handle) {
+      set.call(this, (event) => (held ? held.push(() => handle(event)) : handle(event)))
+    },
+  })
+  window.hold = (on) => {
+    const late = held ?? []
+    held = on ? late : undefined
+    if (!on) late.forEach((pass) => pass())
+  }
+}
+
 test('chat: two tabs on one conversation', async () => {
   const server = await fake()
   const one = await open(server.base)
   server.says('First.')
   await say(one, 'Hello')
   const two = await one.context().newPage()
+  await two.addInitScript(holdMessages)
   await two.goto(one.url())
   await at.answers(two).filter({ hasText: 'First.' }).waitFor()
 
@@ -284,9 +301,12 @@ test('chat: two tabs on one conversation', async () => {
   server.chats((r, body) => replies.push(r.delta({ content: `Answer to ${body.messages.at(-1).content}.` })))
   await at.message(one).fill('A')
   await at.message(two).fill('B')
-  await Promise.all([at.message(one).press('Enter'), at.message(two).press('Enter')])
+  await two.evaluate(() => hold(true)) // it does not know of A when B is sent
+  await at.message(one).press('Enter')
   await at.answers(one).filter({ hasText: 'Answer to A.' }).waitFor()
+  await at.message(two).press('Enter')
   await at.answers(two).filter({ hasText: 'Answer to B.' }).waitFor()
+  await two.evaluate(() => hold(false))
   for (const r of replies) r.end()
   await ended(one)
   await ended(two)
