@@ -121,8 +121,7 @@ var flagTypes = map[string]string{
 
 // flagError says what is wrong with a flag, and which one was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if f := invalid.GetFlag(); flagTypes[f.Value.Type()] != "" {
 			err = fmt.Errorf("--%s: %q is not %s", f.Name, invalid.GetValue(), flagTypes[f.Value.Type()])
 		}

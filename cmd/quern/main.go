@@ -79,8 +79,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	var silent exitError
-	if errors.As(err, &silent) {
+	if silent, ok := errors.AsType[exitError](err); ok {
 		return silent.code
 	}
 	fmt.Fprintf(a.err, "quern: %s\n", explain(err))
