@@ -71,8 +71,7 @@ func patient(bases []string) asker {
 			var err error
 			b, err = once(bases[try%len(bases)])(ctx, method, path, kind, body)
 			try++
-			var a *answer
-			if errors.As(err, &a) && a.status < 500 {
+			if a, ok := errors.AsType[*answer](err); ok && a.status < 500 {
 				final, err = err, nil
 			}
 			return err

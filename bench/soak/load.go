@@ -79,8 +79,7 @@ func (c *crowd) note(kind string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked[kind]++
-	var r *refusal
-	if errors.As(err, &r) && r.status == http.StatusServiceUnavailable {
+	if r, ok := errors.AsType[*refusal](err); ok && r.status == http.StatusServiceUnavailable {
 		c.asked["503"]++
 		return
 	}

@@ -98,8 +98,7 @@ func (c *client) waits(ctx context.Context, n, requests int) (time.Duration, err
 				began := time.Now()
 				_, err := c.chat(ctx, sum(i))
 				mu.Lock()
-				var r *refusal
-				if errors.As(err, &r) && r.status == http.StatusServiceUnavailable {
+				if r, ok := errors.AsType[*refusal](err); ok && r.status == http.StatusServiceUnavailable {
 					err = nil
 				}
 				took = append(took, time.Since(began))

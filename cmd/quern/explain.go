@@ -32,15 +32,13 @@ func explain(err error) string {
 // plainPaths leaves the names of system calls out: "open x: no such file or directory"
 // is no clearer than "x: no such file or directory".
 func plainPaths(text string, err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		if path.Path == os.Stdout.Name() {
 			return strings.Replace(text, path.Op+" "+path.Path, "standard output", 1)
 		}
 		return strings.Replace(text, path.Error(), path.Path+": "+path.Err.Error(), 1)
 	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
 		return strings.Replace(text, link.Error(), link.New+": "+link.Err.Error(), 1)
 	}
 	return text

@@ -134,8 +134,7 @@ var flagTypes = map[string]string{
 
 // flagError is the error of a wrong flag, with the one that was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if f := invalid.GetFlag(); flagTypes[f.Value.Type()] != "" {
 			err = fmt.Errorf("--%s: %q is not %s", f.Name, invalid.GetValue(), flagTypes[f.Value.Type()])
 		}

@@ -81,8 +81,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	var silent exitError
-	if errors.As(err, &silent) {
+	if silent, ok := errors.AsType[exitError](err); ok {
 		return silent.code
 	}
 	w, flush := terminal.Breaking(a.err)

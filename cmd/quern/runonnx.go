@@ -51,8 +51,7 @@ Operators that quern lacks, and inputs that were not given, are listed before an
 			ctx, stop := signals(cmd.Context(), stopSignals()...)
 			defer stop()
 			list, err := serve.Run(ctx, serve.RunOptions{Path: args[0], Inputs: files, Output: output, Threads: s.Threads})
-			var wrong *serve.InputsError
-			if errors.As(err, &wrong) {
+			if _, ok := errors.AsType[*serve.InputsError](err); ok {
 				return usageError{err}
 			}
 			if err != nil {

@@ -345,8 +345,7 @@ var alive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 
 func bind(ctx context.Context, address string) (net.Listener, error) {
 	lc := net.ListenConfig{KeepAliveConfig: alive}
 	ln, err := lc.Listen(ctx, "tcp", address)
-	var errno syscall.Errno
-	if errors.As(err, &errno) && bindErrors[errno] != "" {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok && bindErrors[errno] != "" {
 		err = fmt.Errorf("%s %s", address, bindErrors[errno])
 	}
 	return ln, err

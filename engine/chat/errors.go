@@ -44,8 +44,7 @@ func (e *TemplateError) Unwrap() error { return e.err }
 // templateError wraps an error of jinja's Render. A template may break on arguments that are no
 // object, and cannot say so.
 func templateError(err error, messages []Message) error {
-	var raised *jinja.RaiseError
-	if errors.As(err, &raised) {
+	if raised, ok := errors.AsType[*jinja.RaiseError](err); ok {
 		return &TemplateError{Message: raised.Message, Raised: true, err: err}
 	}
 	text := err.Error()

@@ -107,16 +107,14 @@ func (k *Calls) build(c *Compiler, b *grammar.Builder, g *Grammar) (root *gramma
 }
 
 func (k *Calls) refusal(err error) error {
-	var f formError
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[formError](err); ok {
 		return refusal(k.Form, f.error)
 	}
 	if len(k.Tools) == 0 && k.Form != nil {
 		return refusal(k.Form, err)
 	}
 	param := "tools"
-	var t *rules.ToolError
-	if errors.As(err, &t) {
+	if t, ok := errors.AsType[*rules.ToolError](err); ok {
 		param = k.Places[t.Tool].Param
 	}
 	if errors.Is(err, rules.ErrUnsupported) {

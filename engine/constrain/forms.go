@@ -81,8 +81,7 @@ const maxPointer, maxReason = 200, 400
 
 // refusal is the error that clients get of an error of build.
 func refusal(k *engine.Constraint, err error) error {
-	var p *panicError
-	if errors.As(err, &p) {
+	if _, ok := errors.AsType[*panicError](err); ok {
 		return engine.Errorf(engine.CodeEngineFailure, k.Param, "the %s could not be compiled", forms[k.Form].what).Because(err)
 	}
 	out := &engine.Error{Code: forms[k.Form].code, Param: k.Param, Err: err}

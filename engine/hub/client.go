@@ -215,8 +215,7 @@ func (c *Client) open(ctx context.Context, method string, u *url.URL, byteRange 
 
 // bare takes the address out of an error of net/http.
 func bare(err error) error {
-	var e *url.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
 	}
 	return err

@@ -41,8 +41,7 @@ func refused(t *http.Transport, u *url.URL, err error) error {
 	if inner := (*net.OpError)(nil); errors.As(cause, &inner) {
 		cause = inner.Err // without the address, which the message has
 	}
-	var call *os.SyscallError
-	if errors.As(cause, &call) {
+	if call, ok := errors.AsType[*os.SyscallError](cause); ok {
 		cause = call.Err
 	}
 	return &proxyError{proxy.Host, proxyVariable(u), cause}

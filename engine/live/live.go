@@ -178,8 +178,7 @@ func (t *transcription) guess(ctx context.Context, yield func(Update) bool) erro
 	at := t.cut.start
 	t.done, t.cut.fresh = len(t.cut.audio), 0
 	units, err := t.write(ctx, append([]float32(nil), t.cut.audio...), at, false)
-	var known *engine.Error
-	if errors.As(err, &known) && known.Code == engine.CodeQueueFull {
+	if known, ok := errors.AsType[*engine.Error](err); ok && known.Code == engine.CodeQueueFull {
 		return nil // the next is as good
 	}
 	if err != nil {

@@ -68,8 +68,7 @@ func (l *answerFormat) constrain(ctx context.Context, m *Model, r *engine.Genera
 		return nil, err
 	}
 	g, err := l.symbols.forms.Calls(ctx, k)
-	var refused *engine.Error
-	if errors.As(err, &refused) && !demanded && (refused.Code == engine.CodeToolFormat || refused.Code == engine.CodeInvalidSchema) {
+	if refused, ok := errors.AsType[*engine.Error](err); ok && !demanded && (refused.Code == engine.CodeToolFormat || refused.Code == engine.CodeInvalidSchema) {
 		m.log.WarnContext(ctx, "tool calls are read as they come, not held to their schemas", "model", m.ID, "err", err)
 		l.notes = []string{"calls are read as they come, not held to their schemas: " + refused.Message}
 		return nil, nil

@@ -121,8 +121,7 @@ func (c *conversation) tokens(ctx context.Context, messages []chat.Message, room
 		return nil, lm.Size{}, "", ctx.Err()
 	case errors.Is(err, chat.ErrRequest):
 		param := c.field
-		var kw *chat.KwargError
-		if errors.As(err, &kw) {
+		if kw, ok := errors.AsType[*chat.KwargError](err); ok {
 			param = "chat_template_kwargs." + kw.Name
 		}
 		return nil, lm.Size{}, "", engine.Errorf(engine.CodeInvalidValue, param, "%v", err).Because(err)

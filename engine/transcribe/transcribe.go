@@ -140,8 +140,7 @@ func (m *Model) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter
 		}
 		for s, err := range m.model.Transcribe(ctx, r.Source, o) {
 			if err != nil {
-				var named *asr.OptionError
-				if errors.As(err, &named) {
+				if named, ok := errors.AsType[*asr.OptionError](err); ok {
 					err = engine.Errorf(engine.CodeUnsupportedParam, named.Name, "model %q: %s", m.id, named.Message)
 				} else if errors.Is(err, asr.ErrOptions) {
 					err = engine.Errorf(engine.CodeInvalidValue, "", "%v", err)

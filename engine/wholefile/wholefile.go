@@ -67,8 +67,7 @@ func unfinished(target string) (f *os.File, err error) {
 
 // named says path where the system names the file that is filled in its place.
 func named(path string, err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: at.Op, Path: path, Err: at.Err}
 	}
 	return err

@@ -72,8 +72,7 @@ func decode(src []byte) (*value, error) {
 	d.UseNumber()
 	v, err := d.value("", maxDepth)
 	if err != nil {
-		var e *Error
-		if errors.As(err, &e) {
+		if _, ok := errors.AsType[*Error](err); ok {
 			return nil, err
 		}
 		return nil, &Error{Reason: "not JSON: " + err.Error()}

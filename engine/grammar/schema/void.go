@@ -1,20 +1,10 @@
 package schema
 
-import (
-	"slices"
-)
+import "slices"
 
 // hopeless says of some clauses that no value satisfies them. It need not find all.
 func (c *compiler) hopeless(cl clause, k kind) (bool, error) {
-	low, high := 0, most
-	for _, x := range cl {
-		if x.kind == size {
-			low = max(low, x.min)
-			if x.max >= 0 {
-				high = min(high, x.max)
-			}
-		}
-	}
+	low, high := limits(cl)
 	if low > high {
 		return true, nil
 	}

@@ -139,8 +139,7 @@ func Parse(document, language string) (*Document, error) {
 func (p *parser) fail(at int, err error) error {
 	before := p.whole[:min(at, len(p.whole))]
 	problem := err.Error()
-	var syntax *xml.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		problem = syntax.Msg
 	}
 	if len(problem) > maxSaid {

@@ -32,8 +32,7 @@ type scalar interface{ parse(string) error }
 func decodeYAML(file string, data []byte, dst *Settings) error {
 	doc, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\ufeff")), 0) // which editors of Windows begin files with
 	if err != nil {
-		var ye yaml.Error
-		if errors.As(err, &ye) && ye.GetToken() != nil {
+		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
 			return fmt.Errorf("%s:%d: %s", file, ye.GetToken().Position.Line, ye.GetMessage())
 		}
 		return fmt.Errorf("%s: %w", file, err)

@@ -34,8 +34,7 @@ const limit = time.Minute
 func Read(data []byte) ([]Tool, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(data, &list); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return nil, errors.New("the tools must be an array")
 		}
 		return nil, fmt.Errorf("no JSON: %w", err)

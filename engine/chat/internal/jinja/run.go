@@ -73,8 +73,7 @@ func (t *Template) Render(vars *Dict, opt Options) (out Str, err error) {
 		r.vars = NewDict()
 	}
 	defer func() {
-		var e *RuntimeError
-		if errors.As(err, &e) && e.Line == 0 {
+		if e, ok := errors.AsType[*RuntimeError](err); ok && e.Line == 0 {
 			e.Line = r.line
 		}
 	}()
