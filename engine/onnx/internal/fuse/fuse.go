@@ -254,7 +254,8 @@ func (g *group) is(name string, v float64) bool {
 	return ok && near(f, v)
 }
 
-func near(a, b float64) bool { return max(a-b, b-a) <= 1e-4*max(b, -b) }
+// near allows for constants of 16 bits.
+func near(a, b float64) bool { return max(a-b, b-a) <= max(b, -b)/2048 }
 
 // pair returns the inputs of a node with two, in both orders.
 func pair(n *onnx.Node) [][2]string {
