@@ -13,6 +13,7 @@ import (
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
+	"quern/kernels/quant"
 	"quern/kernels/threads"
 )
 
@@ -244,12 +245,22 @@ func writtenInt8(b *onnxtest.Builder, x, stem string, k, n int) string {
 	return b.Node("Add", []string{weights(b, n), y})
 }
 
-// run builds a case and returns its result and the steps.
-func (f *fuseCase) run(t *testing.T, plain bool) (*tensor.Tensor, []string) {
+// run builds a case, with constants of float16 if halves, and returns its result and the steps.
+func (f *fuseCase) run(t *testing.T, plain, halves bool) (*tensor.Tensor, []string) {
 	t.Helper()
 	b := onnxtest.New(14)
 	b.Named([]string{"y"}, "Identity", []string{f.build(b, b.Input("x", onnx.Float, "a", "b", "c"))})
 	b.Model.Graph.Outputs = append(b.Model.Graph.Outputs, onnx.Value{Name: "y", Type: onnx.Type{Kind: onnx.KindTensor, Elem: onnx.Float}})
+	if halves {
+		for _, c := range b.Model.Graph.Initializers {
+			if c.Type == onnx.Float {
+				v := make([]float32, len(c.Data)/4)
+				quant.F32.Layout().Decode(v, c.Data)
+				c.Type, c.Data = onnx.Float16, make([]byte, 2*len(v))
+				quant.F16.Layout().Encode(c.Data, v)
+			}
+		}
+	}
 	p := threads.NewPool(2)
 	defer p.Close()
 	var steps []string
@@ -293,12 +304,15 @@ func near5(t *testing.T, got, want *tensor.Tensor) {
 func TestFuse(t *testing.T) {
 	for _, f := range fuseCases {
 		t.Run(f.name, func(t *testing.T) {
-			want, none := f.run(t, true)
-			got, steps := f.run(t, false)
+			want, none := f.run(t, true, false)
+			got, steps := f.run(t, false, false)
 			if len(none) != 0 || !slices.Equal(steps, f.steps) {
 				t.Errorf("got steps %q and without fusion %q, want %q", steps, none, f.steps)
 			}
 			near5(t, got, want)
+			if _, steps := f.run(t, false, true); !slices.Equal(steps, f.steps) {
+				t.Errorf("of float16: got steps %q, want %q", steps, f.steps)
+			}
 		})
 	}
 }
@@ -387,9 +401,9 @@ func TestFuseRefuses(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := fuseCase{tt.name, []string{tt.step}, tt.build}
-			want, _ := f.run(t, true)
-			got, steps := f.run(t, false)
+			f := fuseCase{name: tt.name, steps: []string{tt.step}, build: tt.build}
+			want, _ := f.run(t, true, false)
+			got, steps := f.run(t, false, false)
 			if !slices.Equal(steps, f.steps) {
 				t.Errorf("got steps %q, want %q", steps, f.steps)
 			}
