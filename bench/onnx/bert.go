@@ -7,7 +7,6 @@ import (
 
 	"quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
-	number "quern/kernels/quant"
 )
 
 // A shape is the size of an encoder.
@@ -32,10 +31,8 @@ var numbers = []string{"f32", "f16", "int8", "q4", "q4f16"}
 // bert returns a model of random weights, node for node what PyTorch's exporter
 // makes of Hugging Face's BertModel in opset 14, of one of numbers.
 func bert(s shape, of string, seed uint64) []byte {
-	b := &bertBuilder{Builder: onnxtest.New(14), r: rand.New(rand.NewPCG(seed, 0)), shape: s, of: of, float: onnx.Float, quantized: make(map[string][3]string)}
-	if strings.HasSuffix(of, "f16") {
-		b.float = onnx.Float16
-	}
+	b := &bertBuilder{Builder: onnxtest.New(14), r: rand.New(rand.NewPCG(seed, 0)), shape: s, of: of, quantized: make(map[string][3]string)}
+	b.Half = strings.HasSuffix(of, "f16")
 	ids := b.Input("input_ids", onnx.Int64, "batch", "sequence")
 	hide := b.Input("attention_mask", onnx.Int64, "batch", "sequence")
 	kinds := b.Input("token_type_ids", onnx.Int64, "batch", "sequence")
@@ -51,9 +48,9 @@ func bert(s shape, of string, seed uint64) []byte {
 	x = b.norm(x)
 
 	m := b.Node("Unsqueeze", []string{b.Node("Unsqueeze", []string{hide, b.List(1)}), b.List(2)})
-	m = b.Node("Sub", []string{b.Floats(nil, 1), b.cast(m, b.float)})
+	m = b.Node("Sub", []string{b.Floats(nil, 1), b.Cast(m, b.FloatType())})
 	lowest := float32(-math.MaxFloat32)
-	if b.float == onnx.Float16 {
+	if b.Half {
 		lowest = -65504
 	}
 	b.mask = b.Node("Mul", []string{m, b.Floats(nil, lowest)})
@@ -62,8 +59,8 @@ func bert(s shape, of string, seed uint64) []byte {
 		y := b.gelu(b.linear(x, s.hidden, s.ffn))
 		x = b.norm(b.Node("Add", []string{b.linear(y, s.ffn, s.hidden), x}))
 	}
-	if b.float != onnx.Float {
-		x = b.cast(x, onnx.Float)
+	if b.Half {
+		x = b.Cast(x, onnx.Float)
 	}
 	b.Output("last_hidden_state", x, onnx.Float, "batch", "sequence", s.hidden)
 	return b.Bytes()
@@ -73,24 +70,9 @@ type bertBuilder struct {
 	*onnxtest.Builder
 	r         *rand.Rand
 	shape     shape
-	of        string     // one of numbers
-	float     onnx.DType // of everything but products
+	of        string // one of numbers
 	mask      string
 	quantized map[string][3]string // by value: as uint8, scale, zero point
-}
-
-// Floats is a constant.
-func (b *bertBuilder) Floats(shape []int, v ...float32) string {
-	t := onnxtest.FloatTensor(shape, v...)
-	if b.float == onnx.Float16 {
-		t.Type, t.Data = onnx.Float16, make([]byte, 2*len(v))
-		number.F16.Layout().Encode(t.Data, v)
-	}
-	return b.Weight(t)
-}
-
-func (b *bertBuilder) cast(x string, to onnx.DType) string {
-	return b.Node("Cast", []string{x}, onnxtest.Int("to", int64(to)))
 }
 
 func (b *bertBuilder) normal(shape ...int) string {
@@ -125,7 +107,7 @@ func (b *bertBuilder) linear(x string, in, out int) string {
 	}
 	zero := &onnx.Tensor{Type: onnx.Int8, Data: []byte{0}}
 	y := b.Node("MatMulInteger", []string{q[0], b.Weight(w), q[2], b.Weight(zero)})
-	y = b.Node("Mul", []string{b.cast(y, onnx.Float), b.Node("Mul", []string{q[1], b.Floats([]int{1}, 0.04/32)})})
+	y = b.Node("Mul", []string{b.Cast(y, onnx.Float), b.Node("Mul", []string{q[1], b.Floats([]int{1}, 0.04/32)})})
 	return b.Node("Add", []string{b.normal(out), y})
 }
 

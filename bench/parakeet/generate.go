@@ -2,11 +2,11 @@ package main
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"quern/bench/internal/must"
@@ -34,7 +34,6 @@ type writer struct {
 	*onnxtest.Builder
 	shape
 	int8s     bool
-	float     onnx.DType // of numbers inside: Float or Float16
 	file      *os.File
 	out       *bufio.Writer
 	at        int64
@@ -47,13 +46,13 @@ type writer struct {
 type number struct {
 	suffix string // of the graphs' names
 	int8s  bool
-	float  onnx.DType // of everything else
+	half   bool // everything else is, but what comes in and goes out
 }
 
 var numbers = map[string]number{
-	"f32":  {".onnx", false, onnx.Float},
-	"f16":  {".fp16.onnx", false, onnx.Float16}, // float32 comes in and goes out
-	"int8": {".int8.onnx", true, onnx.Float},
+	"f32":  {".onnx", false, false},
+	"f16":  {".fp16.onnx", false, true},
+	"int8": {".int8.onnx", true, false},
 }
 
 // generate writes a model of random weights in sherpa-onnx's layout.
@@ -61,7 +60,8 @@ func generate(dir string, s shape, of number) (err error) {
 	defer must.Catch(&err)
 	must.Do(os.MkdirAll(dir, 0o755))
 	for name, record := range map[string]func(*writer){"encoder": (*writer).encoder, "decoder": (*writer).predictor, "joiner": (*writer).joiner} {
-		w := &writer{Builder: onnxtest.New(17), shape: s, int8s: of.int8s, float: of.float, places: map[*onnx.Tensor]*onnxtest.Place{}, quantised: map[string][3]string{}, seed: uint64(len(name))}
+		w := &writer{Builder: onnxtest.New(17), shape: s, int8s: of.int8s, places: map[*onnx.Tensor]*onnxtest.Place{}, quantised: map[string][3]string{}, seed: uint64(len(name))}
+		w.Half = of.half
 		path := filepath.Join(dir, name+of.suffix)
 		weights := strings.TrimSuffix(path, ".onnx") + ".weights"
 		w.file = must.Get(os.Create(weights))
@@ -105,47 +105,38 @@ func (w *writer) large(t onnx.DType, shape []int, write func(n int)) string {
 // uniform is a constant of random numbers with a deviation of by.
 func (w *writer) uniform(by float64, shape ...int) string {
 	by *= math.Sqrt(3)
-	return w.large(w.float, shape, func(n int) {
+	var b [4]byte
+	number := func(v float32) { // Flush returns errors
+		binary.LittleEndian.PutUint32(b[:], math.Float32bits(v))
+		w.out.Write(b[:])
+	}
+	if w.Half {
+		number = func(v float32) {
+			binary.LittleEndian.PutUint16(b[:], quant.F32ToF16(v))
+			w.out.Write(b[:2])
+		}
+	}
+	return w.large(w.FloatType(), shape, func(n int) {
 		for range n {
-			w.out.Write(w.encode(w.next() * float32(by))) // Flush tells of errors
+			number(w.next() * float32(by))
 		}
 	})
-}
-
-// encode returns numbers as the model has them.
-func (w *writer) encode(v ...float32) []byte {
-	if w.float == onnx.Float {
-		return quant.Floats(v)
-	}
-	b := make([]byte, 2*len(v))
-	quant.F16.Layout().Encode(b, v)
-	return b
-}
-
-// Floats is a small constant.
-func (w *writer) Floats(shape []int, v ...float32) string {
-	return w.Weight(&onnx.Tensor{Type: w.float, Shape: append([]int{}, shape...), Data: slices.Clone(w.encode(v...))})
 }
 
 // take is an input of float32, give such an output.
 func (w *writer) take(name string, dims ...any) string {
 	x := w.Input(name, onnx.Float, dims...)
-	if w.float == onnx.Float {
-		return x
+	if w.Half {
+		x = w.Cast(x, onnx.Float16)
 	}
-	return w.cast(x)
+	return x
 }
 
 func (w *writer) give(name, value string, dims ...any) {
-	if w.float != onnx.Float {
-		value = w.Node("Cast", []string{value}, onnxtest.Int("to", int64(onnx.Float)))
+	if w.Half {
+		value = w.Cast(value, onnx.Float)
 	}
 	w.Output(name, value, onnx.Float, dims...)
-}
-
-// cast makes numbers of x as the model has them.
-func (w *writer) cast(x string) string {
-	return w.Node("Cast", []string{x}, onnxtest.Int("to", int64(w.float)))
 }
 
 // bytesOf is a constant of random bytes about 128, as quantised weights are.
@@ -184,7 +175,7 @@ func (w *writer) quantise(x string) [3]string {
 
 // whole makes numbers of a product of bytes, whose weights have a deviation of by.
 func (w *writer) whole(y string, q [3]string, by float64) string {
-	return w.op("Mul", w.cast(y), w.op("Mul", q[1], w.Floats([]int{1}, float32(by*math.Sqrt(3)/60))))
+	return w.op("Mul", w.Cast(y, w.FloatType()), w.op("Mul", q[1], w.Floats([]int{1}, float32(by*math.Sqrt(3)/60))))
 }
 
 func (w *writer) zero() string {

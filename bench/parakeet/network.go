@@ -22,7 +22,7 @@ func (w *writer) encoder() {
 	image := []*onnx.Attr{onnxtest.IntList("kernel_shape", 3, 3), onnxtest.IntList("strides", 2, 2), onnxtest.IntList("pads", 1, 1, 1, 1)}
 	point := onnxtest.IntList("kernel_shape", 1, 1)
 	for i := range 3 {
-		inside := w.cast(w.inside(x, 2, length))
+		inside := w.Cast(w.inside(x, 2, length), w.FloatType())
 		x = w.op("Mul", x, w.op("Unsqueeze", inside, w.List(1, 3)))
 		if i == 0 {
 			x = w.conv(x, true, []int{c, 1, 3, 3}, image...)
@@ -40,7 +40,7 @@ func (w *writer) encoder() {
 	places := w.op("Slice", w.uniform(1, 1, 2*w.shape.places-1, w.width), w.op("Sub", w.List(int64(w.shape.places)), row), w.op("Add", w.List(int64(w.shape.places-1)), row), w.List(1))
 	inside := w.inside(x, 1, length)
 	hide := w.op("Unsqueeze", w.op("Not", w.op("And", w.op("Unsqueeze", inside, w.List(1)), w.op("Unsqueeze", inside, w.List(2)))), w.List(1))
-	keep := w.op("Unsqueeze", w.cast(inside), w.List(1))
+	keep := w.op("Unsqueeze", w.Cast(inside, w.FloatType()), w.List(1))
 	for range w.layers {
 		x = w.feedForward(x)
 		x = w.op("Add", x, w.attention(w.norm(x), places, hide))

@@ -52,7 +52,7 @@ var arrows = []struct {
 	{"formats/internal/scan", nil},
 	{"formats/weights", []string{"quern/kernels/quant", "golang.org/x/sys/..."}},
 	{"formats/...", []string{"quern/formats/weights", "quern/formats/internal/...", "quern/kernels/quant"}},
-	{"formats/onnx/onnxtest", []string{"quern/formats/onnx"}},
+	{"formats/onnx/onnxtest", []string{"quern/formats/onnx", "quern/kernels/quant"}},
 	{"formats", []string{"quern/formats/...", "quern/kernels/quant"}},
 
 	{"engine/diskspace", []string{"golang.org/x/sys/..."}},

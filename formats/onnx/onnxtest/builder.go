@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"quern/formats/onnx"
+	"quern/kernels/quant"
 )
 
 // A Builder puts a graph together. Methods that make a value return its name.
 type Builder struct {
 	Model onnx.Model
+	Half  bool // floats are of float16
 	made  int
 }
 
@@ -73,8 +75,27 @@ func (b *Builder) Weight(t *onnx.Tensor) string {
 	return t.Name
 }
 
-// Floats adds a constant of float32. A nil shape is a scalar's.
-func (b *Builder) Floats(shape []int, v ...float32) string { return b.Weight(FloatTensor(shape, v...)) }
+// FloatType is the type of Floats.
+func (b *Builder) FloatType() onnx.DType {
+	if b.Half {
+		return onnx.Float16
+	}
+	return onnx.Float
+}
+
+// Cast adds a node that makes values of a type of x.
+func (b *Builder) Cast(x string, to onnx.DType) string {
+	return b.Node("Cast", []string{x}, Int("to", int64(to)))
+}
+
+// Floats adds a constant of FloatType. A nil shape is a scalar's.
+func (b *Builder) Floats(shape []int, v ...float32) string {
+	t := FloatTensor(shape, v...)
+	if b.Half {
+		t = HalfTensor(shape, v...)
+	}
+	return b.Weight(t)
+}
 
 // Ints adds a constant of int64. A nil shape is a scalar's.
 func (b *Builder) Ints(shape []int, v ...int64) string { return b.Weight(IntTensor(shape, v...)) }
@@ -88,6 +109,13 @@ func FloatTensor(shape []int, v ...float32) *onnx.Tensor {
 	for _, x := range v {
 		t.Data = binary.LittleEndian.AppendUint32(t.Data, math.Float32bits(x))
 	}
+	return t
+}
+
+// HalfTensor returns a tensor of float16 without a name.
+func HalfTensor(shape []int, v ...float32) *onnx.Tensor {
+	t := &onnx.Tensor{Type: onnx.Float16, Shape: append([]int{}, shape...), Data: make([]byte, 2*len(v))}
+	quant.F16.Layout().Encode(t.Data, v)
 	return t
 }
 

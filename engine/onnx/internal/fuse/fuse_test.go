@@ -13,7 +13,6 @@ import (
 	"quern/engine/onnx/internal/tensor"
 	"quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
-	"quern/kernels/quant"
 	"quern/kernels/threads"
 )
 
@@ -249,18 +248,9 @@ func writtenInt8(b *onnxtest.Builder, x, stem string, k, n int) string {
 func (f *fuseCase) run(t *testing.T, plain, halves bool) (*tensor.Tensor, []string) {
 	t.Helper()
 	b := onnxtest.New(14)
+	b.Half = halves
 	b.Named([]string{"y"}, "Identity", []string{f.build(b, b.Input("x", onnx.Float, "a", "b", "c"))})
 	b.Model.Graph.Outputs = append(b.Model.Graph.Outputs, onnx.Value{Name: "y", Type: onnx.Type{Kind: onnx.KindTensor, Elem: onnx.Float}})
-	if halves {
-		for _, c := range b.Model.Graph.Initializers {
-			if c.Type == onnx.Float {
-				v := make([]float32, len(c.Data)/4)
-				quant.F32.Layout().Decode(v, c.Data)
-				c.Type, c.Data = onnx.Float16, make([]byte, 2*len(v))
-				quant.F16.Layout().Encode(c.Data, v)
-			}
-		}
-	}
 	p := threads.NewPool(2)
 	defer p.Close()
 	var steps []string

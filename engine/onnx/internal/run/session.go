@@ -49,7 +49,7 @@ type Session struct {
 	plain  bool
 	wide   bool           // of Options
 	narrow bool           // see Between
-	halves map[string]int // see TakesHalves
+	halves map[string]int // by operator; see TakesHalves
 
 	mu      sync.Mutex
 	mem     tensor.Memory
@@ -79,7 +79,7 @@ func New(m *onnx.Model, o Options, with Operators) (s *Session, err error) {
 	defer tensor.Rescue(&err)
 	s = &Session{
 		model: m, pool: o.Pool, yield: o.Yield, with: with, funcs: make(map[string]*onnx.Function),
-		bodies: make(map[any]*Body), consts: make(map[*onnx.Tensor]*tensor.Tensor), kept: make(map[reflect.Type]any), halves: make(map[string]int),
+		bodies: make(map[any]*Body), consts: make(map[*onnx.Tensor]*tensor.Tensor), kept: make(map[reflect.Type]any), halves: map[string]int{"MatMul": 1, "Gemm": 1},
 		Opset: opset(m.Opsets), random: rand.New(rand.NewPCG(o.Seed, 0)), plain: o.NoFusion, wide: o.Wide,
 	}
 	s.mem.Limit = cmp.Or(max(o.Limit, 0), defaultLimit)
@@ -230,7 +230,7 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (ou
 			return nil, fmt.Errorf("%w: no node makes output %q", onnx.ErrFormat, o.Name)
 		}
 		if t = t.Leave(); !s.wide {
-			t = narrowed(t, &o.Type)
+			t = s.narrowed(t, &o.Type)
 		}
 		out[o.Name] = t
 	}

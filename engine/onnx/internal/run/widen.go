@@ -35,11 +35,8 @@ func (s *Session) widen(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// halves are the operators that take a constant of 16 bits as its file has it, and which input that
-// is: products, which lay it out once.
-var halves = map[string]int{"MatMul": 1, "Gemm": 1}
-
-// TakesHalves says so of input i of a node of Define.
+// TakesHalves says of input i of a node of Define that it may be a constant of 16 bits as its file
+// has it: products lay it out once.
 func (s *Session) TakesHalves(n *onnx.Node, i int) { s.halves[OpName(n)] = i }
 
 // widenRead widens constants that others than those read.
@@ -47,11 +44,7 @@ func (s *Session) widenRead(b *Body) {
 	read := make(map[string]int) // by others
 	for _, n := range b.Nodes {
 		Reads(n, func(name string) { read[name]++ })
-		at, ok := halves[OpName(n)]
-		if !ok {
-			at, ok = s.halves[OpName(n)]
-		}
-		if ok && at < len(n.Inputs) {
+		if at, ok := s.halves[OpName(n)]; ok && at < len(n.Inputs) {
 			read[n.Inputs[at]]--
 		}
 	}
@@ -74,18 +67,18 @@ func (c *Call) Halves(i int) *tensor.Tensor {
 }
 
 // narrowed returns an output as the model declares it.
-func narrowed(t *tensor.Tensor, want *onnx.Type) *tensor.Tensor {
+func (s *Session) narrowed(t *tensor.Tensor, want *onnx.Type) *tensor.Tensor {
 	if want == nil {
 		return t
 	}
 	switch {
 	case want.Kind == onnx.KindOptional:
-		return narrowed(t, want.Of)
+		return s.narrowed(t, want.Of)
 	case want.Kind == onnx.KindSequence:
 		for i, e := range t.Seq {
-			t.Seq[i] = narrowed(e, want.Of)
+			t.Seq[i] = s.narrowed(e, want.Of)
 		}
-	case t.Type == onnx.Float && (want.Elem == onnx.Float16 || want.Elem == onnx.BFloat16):
+	case t.Type != want.Elem && t.Type == s.Between(want.Elem):
 		return tensor.Cast(t, want.Elem, tensor.CastOptions{})
 	}
 	return t

@@ -20,7 +20,7 @@ func Halves(f *onnx.Tensor) (*Tensor, error) {
 }
 
 // AreHalves reports whether t's numbers are still to be widened.
-func (t *Tensor) AreHalves() bool { return t.halves != nil && t.F == nil }
+func (t *Tensor) AreHalves() bool { return t.halves != nil }
 
 // Floats returns the numbers of float32, of halves widened for the caller alone.
 func (t *Tensor) Floats() []float32 {
