@@ -98,6 +98,7 @@ func sinOf(a *file, v vec) {
 // genPoints writes the functions of kernels/vec and kernels/conv for every level.
 func genPoints(a *file) {
 	genPrefetch(a)
+	genRope(a)
 	for _, v := range vecs {
 		genSigmoid(a, v)
 		genTanh(a, v)

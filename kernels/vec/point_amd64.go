@@ -10,6 +10,12 @@ package vec
 func prefetchLines(p *byte, n int)
 
 //go:noescape
+func ropeAdjacentAVX2(dst, x, cos, sin *float32, n int)
+
+//go:noescape
+func ropeHalvesAVX2(dst, x, cos, sin *float32, half, n int)
+
+//go:noescape
 func sigmoidAVX512(dst, x *float32, n int)
 
 //go:noescape

@@ -176,6 +176,69 @@ line:
 	JG         line
 	RET
 
+// ropeAdjacentAVX2 rotates n pairs of adjacent floats, n a positive multiple of 4.
+//
+// func ropeAdjacentAVX2(dst, x, cos, sin *float32, n int)
+TEXT ·ropeAdjacentAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ cos+16(FP), AX
+	MOVQ sin+24(FP), BX
+	MOVQ n+32(FP), CX
+
+next:
+	VPMOVZXDQ (AX), Y2
+	VPMOVZXDQ (BX), Y3
+	VMOVSLDUP Y2, Y2
+	VMOVSLDUP Y3, Y3
+	VMOVUPS   (SI), Y0
+	VPERMILPS $0xb1, Y0, Y1
+	VMULPS    Y2, Y0, Y0
+	VMULPS    Y3, Y1, Y1
+	VADDSUBPS Y1, Y0, Y0
+	VMOVUPS   Y0, (DI)
+	ADDQ      $32, DI
+	ADDQ      $32, SI
+	ADDQ      $16, AX
+	ADDQ      $16, BX
+	SUBQ      $4, CX
+	JNZ       next
+	VZEROUPPER
+	RET
+
+// ropeHalvesAVX2 rotates n pairs of floats that are half floats apart, n a positive multiple of 8.
+//
+// func ropeHalvesAVX2(dst, x, cos, sin *float32, half, n int)
+TEXT ·ropeHalvesAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ cos+16(FP), AX
+	MOVQ sin+24(FP), BX
+	MOVQ half+32(FP), DX
+	MOVQ n+40(FP), CX
+
+next:
+	VMOVUPS (SI), Y0
+	VMOVUPS (SI)(DX*4), Y1
+	VMOVUPS (AX), Y2
+	VMOVUPS (BX), Y3
+	VMULPS  Y2, Y0, Y4
+	VMULPS  Y3, Y0, Y5
+	VMULPS  Y3, Y1, Y0
+	VMULPS  Y2, Y1, Y1
+	VSUBPS  Y0, Y4, Y4
+	VADDPS  Y1, Y5, Y5
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y5, (DI)(DX*4)
+	ADDQ    $32, DI
+	ADDQ    $32, SI
+	ADDQ    $32, AX
+	ADDQ    $32, BX
+	SUBQ    $8, CX
+	JNZ     next
+	VZEROUPPER
+	RET
+
 // sigmoidAVX512 is Sigmoid for n floats, n a multiple of the vector.
 //
 // func sigmoidAVX512(dst, x *float32, n int)

@@ -29,19 +29,30 @@ func Rope(dst, x []float32, headDim int, cos, sin []float32, interleaved bool) {
 	if len(dst) != len(x) || headDim <= 0 || len(x)%headDim != 0 || len(sin) != n || 2*n > headDim {
 		panic(fmt.Sprintf("vec: Rope of %d and %d pairs in heads of %d, %d floats into %d", n, len(sin), headDim, len(x), len(dst)))
 	}
+	v, done := vectors(), 0
+	if v.points != nil {
+		done = n &^ (ropePairs - 1)
+	}
 	for h := 0; h < len(x); h += headDim {
 		in, out := x[h:h+headDim], dst[h:h+headDim]
 		copy(out[2*n:], in[2*n:])
-		if interleaved {
-			for i, c := range cos {
-				a, b := in[2*i], in[2*i+1]
-				out[2*i], out[2*i+1] = a*c-b*sin[i], a*sin[i]+b*c
-			}
-			continue
+		switch {
+		case done == 0:
+		case interleaved:
+			v.ropeAdjacent(&out[0], &in[0], &cos[0], &sin[0], done)
+		default:
+			v.ropeHalves(&out[0], &in[0], &cos[0], &sin[0], n, done)
 		}
-		for i, c := range cos {
-			a, b := in[i], in[i+n]
-			out[i], out[i+n] = a*c-b*sin[i], a*sin[i]+b*c
+		for i := done; i < n; i++ {
+			first, second := i, i+n
+			if interleaved {
+				first, second = 2*i, 2*i+1
+			}
+			a, b, c, s := in[first], in[second], cos[i], sin[i]
+			out[first], out[second] = float32(a*c)-float32(b*s), float32(a*s)+float32(b*c)
 		}
 	}
 }
+
+// ropePairs is how many pairs the assembly rotates at once.
+const ropePairs = 8

@@ -1,19 +1,31 @@
 package vec
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"quern/kernels/internal/isa"
+	"quern/kernels/internal/isa/isatest"
 	"quern/kernels/internal/kerneltest"
 )
 
 func TestRope(t *testing.T) {
+	isatest.Each(t, func(t *testing.T) {
+		testRope(t, 16, 6)
+		testRope(t, 48, 21) // whole vectors, and some left over
+		testRope(t, 64, 32)
+	})
+}
+
+func testRope(t *testing.T, dim, pairs int) {
 	r := rand.New(rand.NewPCG(1, 3))
-	const heads, dim, pairs = 3, 16, 6
+	const heads = 3
 	freqs := make([]float64, pairs)
 	for i := range freqs {
-		freqs[i] = math.Pow(10000, -float64(i)/pairs)
+		freqs[i] = math.Pow(10000, -float64(i)/float64(pairs))
 	}
 	for _, interleaved := range []bool{false, true} {
 		for _, pos := range []int32{0, 1, 77, 131071} {
@@ -44,6 +56,13 @@ func TestRope(t *testing.T) {
 					kerneltest.Within(t, dst[at], want, 1e-5, "interleaved=%v pos=%d [%d]", interleaved, pos, i)
 				}
 			}
+			undo := isa.Set(isa.Generic)
+			plain := make([]float32, len(x))
+			Rope(plain, x, dim, cos, sin, interleaved)
+			undo()
+			if !slices.Equal(dst, plain) {
+				t.Fatalf("interleaved=%v pos=%d: %g, want what Go computes, %g", interleaved, pos, dst, plain)
+			}
 			Rope(x, x, dim, cos, sin, interleaved)
 			for i := range x {
 				if x[i] != dst[i] {
@@ -51,5 +70,21 @@ func TestRope(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func BenchmarkRope(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 4))
+	for _, interleaved := range []bool{false, true} {
+		b.Run(fmt.Sprintf("interleaved=%v", interleaved), func(b *testing.B) {
+			const heads, dim = 32, 64
+			x := kerneltest.Floats(r, heads*dim)
+			cos, sin := kerneltest.Floats(r, dim/2), kerneltest.Floats(r, dim/2)
+			dst := make([]float32, len(x))
+			b.SetBytes(4 * heads * dim)
+			for b.Loop() {
+				Rope(dst, x, dim, cos, sin, interleaved)
+			}
+		})
 	}
 }

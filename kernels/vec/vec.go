@@ -32,6 +32,8 @@ type points struct {
 	plus           func(dst, x *float32, n int, by float32)
 	affine         func(dst, x *float32, n int, by, add, floor float32)
 	bend           func(dst, x *float32, n int, by, add, slope float32)
+	ropeAdjacent   func(dst, x, cos, sin *float32, n int)
+	ropeHalves     func(dst, x, cos, sin *float32, half, n int)
 }
 
 // mostPoints is the most values passed to a pointwise kernel at a time: assembly cannot be
