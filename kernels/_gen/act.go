@@ -1,9 +1,10 @@
 package main
 
-// genActs writes the functions that quantise activations in groups of 256 floats; see
-// kernels/quant/act.go. AVX2 serves every level: a group is 1 KB, read from the cache.
+// genActs writes the functions that quantise activations in groups of 256 floats, and encode
+// F16; see kernels/quant/act.go. AVX2 serves every level: a group is 1 KB, read from the cache.
 func genActs(a *file) {
 	genTop(a)
+	genHalves(a)
 	genRound(a, "roundQ8_256AVX2", ", id float32", "roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.",
 		func(int) string { return a.arg("id") },
 		func(j int) {
@@ -58,6 +59,26 @@ func genTop(a *file) {
 	a.f("VPMAXUD {top1.x}, {top0.x}, {top0.x}")
 	a.f("VMOVD {top0.x}, AX")
 	a.f("MOVL AX, %s", a.arg("top"))
+	a.f("VZEROUPPER")
+	a.f("RET")
+}
+
+// genHalves writes {n} floats as F16, rounded to nearest even whatever the processor's mode.
+func genHalves(a *file) {
+	a.function("halvesAVX2", "dst *byte, v *float32, n int", "halvesAVX2 writes n floats as F16, n a positive multiple of 8.")
+	a.use(
+		"dst", "DI", "v", "SI", // next
+		"n", "CX", // floats left
+		"floats", y(0),
+	)
+	a.load("dst", "v", "n")
+	a.l("next")
+	a.f("VMOVUPS ({v}), {floats}")
+	a.f("VCVTPS2PH $0, {floats}, ({dst})")
+	a.f("ADDQ $32, {v}")
+	a.f("ADDQ $16, {dst}")
+	a.f("SUBQ $8, {n}")
+	a.f("JNZ next")
 	a.f("VZEROUPPER")
 	a.f("RET")
 }

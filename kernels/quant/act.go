@@ -55,73 +55,53 @@ func ActBytes(t Type, n int) int {
 	panic(fmt.Sprintf("quant: %v is not an activation type", t))
 }
 
-// An actKernel is the assembly for whole groups at one level, or nil. It writes the
-// bytes that the Go code writes; top returns the bits of the largest magnitude. x32 reads
-// the inverse scales from the places where it writes the sums.
-type actKernel struct {
-	top  func(v *float32, n int) uint32 // n is a multiple of 32
-	x256 func(dst *byte, v *float32, id float32)
-	x32  func(dst *byte, v *float32)
-}
-
 // QuantizeActQ8_32 writes src to dst with a scale for every 32 values. dst is
 // ActBytes(ActQ8_32, len(src)) long; the last group is padded with zeros.
 func QuantizeActQ8_32(dst []byte, src []float32) {
 	checkAct(ActQ8_32, dst, len(src))
-	k := acts()
-	for ; len(dst) > 0; dst = dst[GroupBytes:] {
-		g, v := (*group)(dst), src[:min(GroupLen, len(src))]
-		src = src[len(v):]
-		if k.x32 == nil || len(v) < GroupLen || !k.groupQ8_32(g, v) {
-			groupQ8_32(g, v)
-		}
+	for ; len(src) >= GroupLen; dst, src = dst[GroupBytes:], src[GroupLen:] {
+		groupQ8_32((*group)(dst), (*[GroupLen]float32)(src))
+	}
+	if len(src) > 0 {
+		v := padded(src)
+		groupQ8_32((*group)(dst), &v)
 	}
 }
 
-func groupQ8_32(g *group, src []float32) {
+func groupQ8_32(g *group, v *[GroupLen]float32) {
+	if fastQ8_32(g, v) {
+		return
+	}
 	for j := range GroupLen / 32 {
-		v := src[:min(32, len(src))]
-		src = src[len(v):]
-		d := roundInto(g[32*j:32*j+32], v)
+		q := g[32*j : 32*j+32]
+		putFloat(g[x32Scale+4*j:], roundInto(q, v[32*j:32*j+32]))
 		var sum int32
-		for _, q := range g[32*j : 32*j+32] {
+		for _, q := range q {
 			sum += int32(int8(q))
 		}
-		putFloat(g[x32Scale+4*j:], d)
 		binary.LittleEndian.PutUint32(g[x32Sum+4*j:], uint32(-128*sum))
 	}
-}
-
-// groupQ8_32 reports false, with undefined contents of g, where v has an infinity or NaN.
-func (k *actKernel) groupQ8_32(g *group, v []float32) bool {
-	for j := range GroupLen / 32 {
-		d, id := scaleOf(k.top(&v[32*j], 32))
-		if d != d {
-			return false
-		}
-		putFloat(g[x32Scale+4*j:], d)
-		putFloat(g[x32Sum+4*j:], id)
-	}
-	k.x32(&g[0], &v[0])
-	return true
 }
 
 // QuantizeActQ8_256 writes src to dst with a scale for every 256 values. dst is
 // ActBytes(ActQ8_256, len(src)) long; the last group is padded with zeros.
 func QuantizeActQ8_256(dst []byte, src []float32) {
 	checkAct(ActQ8_256, dst, len(src))
-	k := acts()
-	for ; len(dst) > 0; dst = dst[GroupBytes:] {
-		g, v := (*group)(dst), src[:min(GroupLen, len(src))]
-		src = src[len(v):]
-		if k.x256 == nil || len(v) < GroupLen || !k.groupQ8_256(g, v) {
-			groupQ8_256(g, v)
-		}
+	for ; len(src) >= GroupLen; dst, src = dst[GroupBytes:], src[GroupLen:] {
+		groupQ8_256((*group)(dst), (*[GroupLen]float32)(src))
+	}
+	if len(src) > 0 {
+		v := padded(src)
+		groupQ8_256((*group)(dst), &v)
 	}
 }
 
-func groupQ8_256(g *group, v []float32) {
-	d := roundInto(g[:GroupLen], v)
+func groupQ8_256(g *group, v *[GroupLen]float32) {
+	clear(g[x256Scale+4:])
+	if fastQ8_256(g, v) {
+		return
+	}
+	putFloat(g[x256Scale:], roundInto(g[:GroupLen], v[:]))
 	for j := range GroupLen / 32 {
 		var lo, hi int32
 		for i, q := range g[32*j : 32*j+16] {
@@ -132,20 +112,12 @@ func groupQ8_256(g *group, v []float32) {
 		binary.LittleEndian.PutUint16(g[x256Sum16+4*j+2:], uint16(hi))
 		binary.LittleEndian.PutUint16(g[x256Sum32+2*j:], uint16(lo+hi))
 	}
-	putFloat(g[x256Scale:], d)
-	clear(g[x256Scale+4:])
 }
 
-// groupQ8_256 is like groupQ8_32.
-func (k *actKernel) groupQ8_256(g *group, v []float32) bool {
-	d, id := scaleOf(k.top(&v[0], GroupLen))
-	if d != d {
-		return false
-	}
-	k.x256(&g[0], &v[0], id)
-	putFloat(g[x256Scale:], d)
-	clear(g[x256Scale+4:])
-	return true
+// padded is the last group of a row: src, which is shorter than one, and zeros.
+func padded(src []float32) (v [GroupLen]float32) {
+	copy(v[:], src)
+	return v
 }
 
 // scaleOf returns the scale of values whose largest magnitude has the bits top, and
@@ -160,7 +132,7 @@ func scaleOf(top uint32) (d, id float32) {
 	return d, 1 / d
 }
 
-// roundInto writes v as multiples of the scale it returns, and zeros to the rest of q.
+// roundInto writes v as multiples of the scale it returns.
 func roundInto(q []byte, v []float32) float32 {
 	// Magnitudes of floats order as their bits do, NaN above infinity, so one
 	// integer maximum finds the largest and any infinity or NaN.
@@ -178,7 +150,6 @@ func roundInto(q []byte, v []float32) float32 {
 		// nearest even and the low byte of the sum is q in two's complement.
 		q[i] = byte(math.Float32bits(float32(x*id) + 0x1.8p23))
 	}
-	clear(q[len(v):])
 	return d
 }
 

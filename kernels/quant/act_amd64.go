@@ -10,6 +10,9 @@ package quant
 func topAVX2(v *float32, n int) (top uint32)
 
 //go:noescape
+func halvesAVX2(dst *byte, v *float32, n int)
+
+//go:noescape
 func roundQ8_256AVX2(dst *byte, v *float32, id float32)
 
 //go:noescape

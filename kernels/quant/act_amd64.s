@@ -61,6 +61,24 @@ next:
 	VZEROUPPER
 	RET
 
+// halvesAVX2 writes n floats as F16, n a positive multiple of 8.
+//
+// func halvesAVX2(dst *byte, v *float32, n int)
+TEXT ·halvesAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ v+8(FP), SI
+	MOVQ n+16(FP), CX
+
+next:
+	VMOVUPS   (SI), Y0
+	VCVTPS2PH $0, Y0, (DI)
+	ADDQ      $32, SI
+	ADDQ      $16, DI
+	SUBQ      $8, CX
+	JNZ       next
+	VZEROUPPER
+	RET
+
 // roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.
 //
 // func roundQ8_256AVX2(dst *byte, v *float32, id float32)

@@ -4,10 +4,52 @@ package quant
 
 import "quern/kernels/internal/isa"
 
-// acts returns the assembly of the level in force.
-func acts() *actKernel { return &actLevels[min(isa.Current(), isa.AVX512)] }
+// The assembly is called by name, so that no group escapes to the heap.
 
-var actLevels = [isa.AVX512 + 1]actKernel{
-	isa.AVX2:   {topAVX2, roundQ8_256AVX2, roundQ8_32AVX2},
-	isa.AVX512: {topAVX2, roundQ8_256AVX2, roundQ8_32AVX2},
+// fastQ8_32 is groupQ8_32 in assembly. It reports false, with undefined contents of g,
+// where the level in force has none, or v has an infinity or NaN.
+func fastQ8_32(g *group, v *[GroupLen]float32) bool {
+	if isa.Current() < isa.AVX2 {
+		return false
+	}
+	for j := range GroupLen / 32 {
+		d, id := scaleOf(topAVX2(&v[32*j], 32))
+		if d != d {
+			return false
+		}
+		putFloat(g[x32Scale+4*j:], d)
+		putFloat(g[x32Sum+4*j:], id)
+	}
+	roundQ8_32AVX2(&g[0], &v[0])
+	return true
+}
+
+// fastQ8_256 is groupQ8_256 in the same way.
+func fastQ8_256(g *group, v *[GroupLen]float32) bool {
+	if isa.Current() < isa.AVX2 {
+		return false
+	}
+	d, id := scaleOf(topAVX2(&v[0], GroupLen))
+	if d != d {
+		return false
+	}
+	putFloat(g[x256Scale:], d)
+	roundQ8_256AVX2(&g[0], &v[0], id)
+	return true
+}
+
+// mostHalves is the most floats passed to assembly at a time: it cannot be preempted, and the
+// garbage collector may be waiting.
+const mostHalves = 1 << 14
+
+// fastHalves encodes the first of src as F16, as many as it returns.
+func fastHalves(dst []byte, src []float32) int {
+	if isa.Current() < isa.AVX2 {
+		return 0
+	}
+	whole := len(src) &^ 7
+	for i := 0; i < whole; i += mostHalves {
+		halvesAVX2(&dst[2*i], &src[i], min(whole-i, mostHalves))
+	}
+	return whole
 }

@@ -2,6 +2,7 @@ package quant
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -46,6 +47,30 @@ func TestQuantizeLevels(t *testing.T) {
 						t.Fatalf("%s: %d values as %v at %v: byte %d of group %d is %d, want %d", name, n, typ, l, i%GroupBytes, i/GroupBytes, got[i], want[i])
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestHalvesLevels: floats are rounded to the same F16 at every level, whatever they are.
+func TestHalvesLevels(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 9))
+	x := make([]float32, 1<<17+5) // several calls of the assembly, and some left over
+	for i := range x {
+		x[i] = math.Float32frombits(r.Uint32())
+	}
+	for i := range 1 << 14 { // halfway between two F16, and just beside
+		half := math.Float32bits(F16ToF32(uint16(4 * i)))
+		x[3*i], x[3*i+1], x[3*i+2] = math.Float32frombits(half+0xfff), math.Float32frombits(half+0x1000), math.Float32frombits(half+0x1001)
+	}
+	for l := isa.Generic; l <= isa.Host(); l++ {
+		undo := isa.Set(l)
+		got := make([]byte, 2*len(x))
+		encodeF16(got, x)
+		undo()
+		for i, f := range x {
+			if h := binary.LittleEndian.Uint16(got[2*i:]); h != F32ToF16(f) {
+				t.Fatalf("%v: %x is %04x, want %04x", l, math.Float32bits(f), h, F32ToF16(f))
 			}
 		}
 	}

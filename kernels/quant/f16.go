@@ -53,8 +53,8 @@ func decodeF16(dst []float32, src []byte) {
 
 func encodeF16(dst []byte, src []float32) {
 	checkEncode(F16, len(src), len(dst), 1, 2)
-	for i, f := range src {
-		binary.LittleEndian.PutUint16(dst[2*i:], F32ToF16(f))
+	for i := fastHalves(dst, src); i < len(src); i++ {
+		binary.LittleEndian.PutUint16(dst[2*i:], F32ToF16(src[i]))
 	}
 }
 
