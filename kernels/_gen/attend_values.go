@@ -15,7 +15,8 @@ import (
 // tile.
 //
 // Q8_0 and Q4_0 are first converted to d·q, which is exact. AVX-512 takes factors from memory: Zen 4
-// broadcasts to a register with the units that widen F16, at 12 % of all cycles.
+// broadcasts to a register with the units that widen F16, at 12 % of all cycles. Wide tiles, which
+// widen less, broadcast: two loads a cycle are the limit of Zen 5 otherwise, at 10 %.
 //
 // Tiles of bf16 pairs take two numbers of each column where others take one, w[2r][i] beside
 // w[2r+1][i], and two factors, and multiply them by VDPBF16PS: that of 2r+1 is added first.
@@ -28,7 +29,7 @@ func valueStrips(t string, v vec, batch int) []int {
 	switch {
 	case blocked(t):
 		return []int{2}
-	case v.lanes == 8 && batch > 3, batch == 8, batch == 7 && t == bf16Pairs:
+	case v.lanes == 8 && batch > 3, batch >= 8, batch == 7 && t == bf16Pairs:
 		return []int{2, 1}
 	}
 	return []int{4, 2, 1}
@@ -60,11 +61,18 @@ func genAttend(a *file) {
 			}
 		}
 	}
+	for _, t := range []string{"F16", "F32"} {
+		valueTile(a, t, vecs[0], wideTile, false)
+		valueTile(a, t, vecs[0], wideTile, true)
+	}
 	for b := 8; b > 0; b-- {
 		valueTile(a, bf16Pairs, vecs[0], b, false)
 		valueTile(a, bf16Pairs, vecs[0], b, true)
 	}
 }
+
+// wideTile is the results of the widest tiles, of AVX-512.
+const wideTile = 12
 
 // bf16Pairs is the type of sum tiles that take two bf16 of each column at a time.
 const bf16Pairs = "BF16 pairs"
@@ -89,10 +97,14 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		"pStride", "R10",
 		"pStride3", "R14", // three times that
 		"w", "SI", // next row of these columns
-		"half", "R15", // of a block for AVX2, 0 or 16
 		"ahead", "DX", "p", "R11",
 		"rows", "CX", // left
 	)
+	if batch > 8 {
+		a.use("factors8", "R15") // and for result 8
+	} else {
+		a.use("half", "R15") // of a block for AVX2, 0 or 16
+	}
 	left := a.arg("n")
 	a.load("dst", "dstStride", "ahead", "w=columns", "stride", "p", "pStride")
 	a.f("LEAQ ({pStride})({pStride}*2), {pStride3}")
@@ -141,6 +153,9 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		if batch > 4 {
 			a.f("LEAQ ({p})({pStride}*4), {factors4}")
 		}
+		if batch > 8 {
+			a.f("LEAQ ({p})({pStride}*8), {factors8}")
+		}
 		a.load("rows")
 		a.l(next)
 		bytes := strip * v.lanes
@@ -150,7 +165,12 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		for i := 0; i < bytes; i += 64 {
 			a.f("PREFETCHT1 %d({w})({ahead}*1)", i)
 		}
-		factor := func(b int) string { return upTo8(b, 0, "factors", "pStride") }
+		factor := func(b int) string {
+			if b >= 8 {
+				return upTo4(b-8, 0, "factors8", "pStride")
+			}
+			return upTo8(b, 0, "factors", "pStride")
+		}
 		load := func(i, r int) { loadFloats(a, t, mem(i*v.lanes*elem(t), "{w}"), v.reg(r)) }
 		switch t {
 		case "Q8_0":
@@ -167,6 +187,9 @@ func valueTile(a *file, t string, v vec, batch int, scores bool) {
 		a.f("ADDQ $4, {factors}")
 		if batch > 4 {
 			a.f("ADDQ $4, {factors4}")
+		}
+		if batch > 8 {
+			a.f("ADDQ $4, {factors8}")
 		}
 		a.f("DECQ {rows}")
 		a.f("JNZ %s", next)
@@ -213,12 +236,13 @@ func valueRow(a *file, v vec, batch, strip int, load func(i, r int), factor func
 	for i := range strip {
 		load(i, free+i)
 	}
+	broadcast := v.lanes == 8 || batch == wideTile
 	for b := range batch {
-		if v.lanes == 8 {
+		if broadcast {
 			a.f("VBROADCASTSS %s, %s", factor(b), v.reg(free+strip))
 		}
 		for i := range strip {
-			if v.lanes == 8 {
+			if broadcast {
 				a.f("VFMADD231PS %s, %s, %s", v.reg(free+i), v.reg(free+strip), acc(b, i))
 			} else {
 				a.f("VFMADD231PS.BCST %s, %s, %s", factor(b), v.reg(free+i), acc(b, i))

@@ -292,6 +292,18 @@ func valuesQ40AVX2x2(dst *float32, dstStride, n int, w *byte, rows, stride int, 
 func valuesQ40AVX2x1(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
 //go:noescape
+func valuesF16AVX512x12(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresF16AVX512x12(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func valuesF32AVX512x12(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
+func scoresF32AVX512x12(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
+
+//go:noescape
 func valuesBF16PairsAVX512x8(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
 //go:noescape

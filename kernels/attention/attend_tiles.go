@@ -14,16 +14,28 @@ import (
 type sumTile func(dst *float32, dstStride, n int, w *byte, rows, stride int, p *float32, pStride, ahead int)
 
 // attendTiles is the assembly of one level for one type of cache: tiles of one
-// result, of two and so on.
+// result, of two and so on, and maybe a wide one behind those of up to narrowTile.
 type attendTiles struct {
 	lanes  int       // the number of columns is a multiple of it
 	values []sumTile // dst += sum; nil without assembly
 	scores []sumTile // dst = sum
 }
 
-// share divides left rows into tiles of at most most rows, whose sizes differ by one at
-// most, and returns the size of the first.
-func share(left, most int) int {
+// narrowTile is the most results of other tiles where there is one of wideTile.
+const (
+	narrowTile = 8
+	wideTile   = 12
+)
+
+// tileSize returns the results of the first tile of left, of at most most: those that are
+// not wide differ in size by one at most.
+func tileSize(left, most int) int {
+	if most == wideTile {
+		if left >= wideTile {
+			return wideTile
+		}
+		most = narrowTile
+	}
 	tiles := (left + most - 1) / most
 	return (left + tiles - 1) / tiles
 }
@@ -34,7 +46,7 @@ func share(left, most int) int {
 // not depend on the batch.
 func sumTiles(tiles []sumTile, dst []float32, dstStride, n int, w []byte, rows, stride int, p []float32, pStride, batch, ahead int) {
 	for b := 0; b < batch; {
-		size := share(batch-b, len(tiles))
+		size := tileSize(batch-b, len(tiles))
 		tiles[size-1](&dst[b*dstStride], 4*dstStride, n, &w[0], rows, stride, &p[b*pStride], 4*pStride, ahead)
 		b, ahead = b+size, 0
 	}

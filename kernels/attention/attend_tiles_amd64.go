@@ -38,13 +38,13 @@ var attendTileLevels = [...][quant.Q8_0 + 1]attendTiles{
 	isa.AVX512: {
 		quant.F32: {
 			lanes:  16,
-			values: []sumTile{valuesF32AVX512x1, valuesF32AVX512x2, valuesF32AVX512x3, valuesF32AVX512x4, valuesF32AVX512x5, valuesF32AVX512x6, valuesF32AVX512x7, valuesF32AVX512x8},
-			scores: []sumTile{scoresF32AVX512x1, scoresF32AVX512x2, scoresF32AVX512x3, scoresF32AVX512x4, scoresF32AVX512x5, scoresF32AVX512x6, scoresF32AVX512x7, scoresF32AVX512x8},
+			values: []sumTile{valuesF32AVX512x1, valuesF32AVX512x2, valuesF32AVX512x3, valuesF32AVX512x4, valuesF32AVX512x5, valuesF32AVX512x6, valuesF32AVX512x7, valuesF32AVX512x8, wideTile - 1: valuesF32AVX512x12},
+			scores: []sumTile{scoresF32AVX512x1, scoresF32AVX512x2, scoresF32AVX512x3, scoresF32AVX512x4, scoresF32AVX512x5, scoresF32AVX512x6, scoresF32AVX512x7, scoresF32AVX512x8, wideTile - 1: scoresF32AVX512x12},
 		},
 		quant.F16: {
 			lanes:  16,
-			values: []sumTile{valuesF16AVX512x1, valuesF16AVX512x2, valuesF16AVX512x3, valuesF16AVX512x4, valuesF16AVX512x5, valuesF16AVX512x6, valuesF16AVX512x7, valuesF16AVX512x8},
-			scores: []sumTile{scoresF16AVX512x1, scoresF16AVX512x2, scoresF16AVX512x3, scoresF16AVX512x4, scoresF16AVX512x5, scoresF16AVX512x6, scoresF16AVX512x7, scoresF16AVX512x8},
+			values: []sumTile{valuesF16AVX512x1, valuesF16AVX512x2, valuesF16AVX512x3, valuesF16AVX512x4, valuesF16AVX512x5, valuesF16AVX512x6, valuesF16AVX512x7, valuesF16AVX512x8, wideTile - 1: valuesF16AVX512x12},
+			scores: []sumTile{scoresF16AVX512x1, scoresF16AVX512x2, scoresF16AVX512x3, scoresF16AVX512x4, scoresF16AVX512x5, scoresF16AVX512x6, scoresF16AVX512x7, scoresF16AVX512x8, wideTile - 1: scoresF16AVX512x12},
 		},
 		quant.Q8_0: {
 			lanes:  32,

@@ -28,7 +28,7 @@ func TestSumValues(t *testing.T) {
 					kv.Put(0, 0, i, values[i], values[i])
 					kv.Type.Layout().Decode(values[i], kv.values(0, 0, 0)[i*kv.token:(i+1)*kv.token])
 				}
-				for _, rows := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 17} {
+				for _, rows := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 25} {
 					for _, tokens := range []int{0, 1, 15, 16} {
 						const stride = 19
 						p := kerneltest.Floats(r, rows*stride)
