@@ -17,25 +17,42 @@ import (
 // same and take minutes. Blocks that hold no offset represent one number more
 // below zero than above; giving half of them a negative scale evens that out.
 type filler struct {
-	scales [256]uint16     // F16 block scales, drawn by a byte
-	mins   [256]uint16     // F16 of the scale of the mins that goes with it
-	packed [256][12]byte   // Q4_K's scales and mins
-	normal [1 << 16]uint16 // F16 samples of a normal distribution
+	scales    [256]uint16     // F16 block scales, drawn by a byte
+	mins      [256]uint16     // F16 of what goes with it in types that have offsets
+	exponents [256]byte       // MXFP4's scales
+	packed    [256][12]byte   // Q4_K's scales and mins
+	normal    [1 << 16]uint16 // F16 samples of a normal distribution
 }
 
 // blockFillers says for each type how to overwrite the random bytes of b, some
 // whole blocks, where uniform ones will not do.
 var blockFillers = map[quant.Type]struct {
 	spread float64 // standard deviation of a weight in units of the block scale
+	mean   float64 // of the weights without their offset, in that unit; 0 in types without offsets
 	fill   func(f *filler, b []byte)
 }{
-	quant.F16:  {1, fillF16},
-	quant.Q4_0: {uniform(16), func(f *filler, b []byte) { fillScale(f, b, 18, 0) }},
-	quant.Q5_0: {uniform(32), func(f *filler, b []byte) { fillScale(f, b, 22, 0) }},
-	quant.Q8_0: {uniform(256), func(f *filler, b []byte) { fillScale(f, b, 34, 0) }},
-	quant.Q4_K: {uniform(16) * rms(32, 63), fillQ4_K},
-	quant.Q6_K: {uniform(64) * rms(64, 127), fillQ6_K},
+	quant.F16:    {1, 0, fillF16},
+	quant.Q4_0:   {uniform(16), 0, func(f *filler, b []byte) { fillScale(f, b, 18, 0) }},
+	quant.Q4_1:   {uniform(16), -7.5, func(f *filler, b []byte) { fillOffset(f, b, 20, 0) }},
+	quant.Q5_0:   {uniform(32), 0, func(f *filler, b []byte) { fillScale(f, b, 22, 0) }},
+	quant.Q5_1:   {uniform(32), -15.5, func(f *filler, b []byte) { fillOffset(f, b, 24, 0) }},
+	quant.Q8_0:   {uniform(256), 0, func(f *filler, b []byte) { fillScale(f, b, 34, 0) }},
+	quant.Q2_K:   {uniform(4) * rms(8, 15), 1.5, fillQ2_K},
+	quant.Q3_K:   {rms(-4, 3) * rms(-32, 31), 0, func(f *filler, b []byte) { fillScale(f, b, 110, 108) }},
+	quant.Q4_K:   {uniform(16) * rms(32, 63), 7.5, func(f *filler, b []byte) { fillPacked(f, b, 144) }},
+	quant.Q5_K:   {uniform(32) * rms(32, 63), 15.5, func(f *filler, b []byte) { fillPacked(f, b, 176) }},
+	quant.Q6_K:   {uniform(64) * rms(64, 127), 0, fillQ6_K},
+	quant.IQ4_NL: {iq4Spread, 0, func(f *filler, b []byte) { fillScale(f, b, 18, 0) }},
+	quant.IQ4_XS: {iq4Spread * rms(-32, 31), 0, func(f *filler, b []byte) { fillScale(f, b, 136, 0) }},
+	quant.MXFP4:  {mxfp4Spread, 0, fillMXFP4},
 }
+
+// iq4Spread and mxfp4Spread are the root mean squares of the sixteen values of IQ4_NL and MXFP4;
+// see their layouts in kernels/quant.
+const (
+	iq4Spread   = 67.44
+	mxfp4Spread = 5.85
+)
 
 // uniform returns the standard deviation of n equally likely integers.
 func uniform(n float64) float64 { return math.Sqrt((n*n - 1) / 12) }
@@ -44,16 +61,25 @@ func uniform(n float64) float64 { return math.Sqrt((n*n - 1) / 12) }
 func rms(lo, hi float64) float64 { return math.Hypot((lo+hi)/2, uniform(hi-lo+1)) }
 
 func newFiller(t quant.Type, std float64) *filler {
-	f := new(filler)
-	unit := std / blockFillers[t].spread
+	f, how := new(filler), blockFillers[t]
+	unit := std / how.spread
 	for i := range f.scales {
 		// From 0.5 to 1.5 units, and of root mean square one.
 		d := unit * (0.5 + float64(i)/255) / math.Sqrt(13.0/12)
-		f.mins[i] = quant.F32ToF16(float32(7.5 * d))
-		if t != quant.Q4_K && i%2 == 1 {
+		f.mins[i] = quant.F32ToF16(float32(how.mean * d))
+		if how.mean == 0 && i%2 == 1 {
 			d = -d
 		}
 		f.scales[i] = quant.F32ToF16(float32(d))
+	}
+	// Of two neighbouring powers of two so many of each that their mean square is right.
+	low := math.Floor(math.Log2(unit))
+	more := (math.Pow(unit/math.Exp2(low), 2) - 1) / 3
+	for i := range f.exponents {
+		f.exponents[i] = byte(128 + low)
+		if float64(i) < more*float64(len(f.exponents)) {
+			f.exponents[i]++
+		}
 	}
 	r := rand.New(rand.NewPCG(1, 1)) // the tables are the same for every seed
 	for i := range f.packed {
@@ -94,13 +120,37 @@ func fillF16(f *filler, b []byte) {
 	}
 }
 
-func fillQ4_K(f *filler, b []byte) {
-	const size = 144
+// fillOffset replaces the F16 at offset at of every block, and what belongs to it behind.
+func fillOffset(f *filler, b []byte, size, at int) {
 	for ; len(b) >= size; b = b[size:] {
-		copy(b[4:16], f.packed[b[4]][:])
-		i := b[0]
-		binary.LittleEndian.PutUint16(b, f.scales[i])
-		binary.LittleEndian.PutUint16(b[2:], f.mins[i])
+		i := b[at]
+		binary.LittleEndian.PutUint16(b[at:], f.scales[i])
+		binary.LittleEndian.PutUint16(b[at+2:], f.mins[i])
+	}
+}
+
+// fillPacked fills Q4_K and Q5_K.
+func fillPacked(f *filler, b []byte, size int) {
+	for at := 0; at < len(b); at += size {
+		copy(b[at+4:at+16], f.packed[b[at+4]][:])
+	}
+	fillOffset(f, b, size, 0)
+}
+
+func fillQ2_K(f *filler, b []byte) {
+	const size = 84
+	for at := 0; at < len(b); at += size {
+		for i, c := range b[at : at+16] { // scales of 8…15, and mins like them
+			b[at+i] = (8 | c&7) * 0x11
+		}
+	}
+	fillOffset(f, b, size, 80)
+}
+
+func fillMXFP4(f *filler, b []byte) {
+	const size = 17
+	for ; len(b) >= size; b = b[size:] {
+		b[0] = f.exponents[b[0]]
 	}
 }
 

@@ -114,7 +114,16 @@ var mixes = []mix{
 	{"Q4_K_M", 15, quant.Q4_K, quant.Q6_K, quant.Q6_K},
 	{"Q8_0", 7, quant.Q8_0, quant.Q8_0, quant.Q8_0},
 	{"Q6_K", 18, quant.Q6_K, quant.Q6_K, quant.Q6_K},
+	{"Q5_K_M", 17, quant.Q5_K, quant.Q6_K, quant.Q6_K},
+	{"Q3_K_M", 12, quant.Q3_K, quant.Q5_K, quant.Q6_K},
+	{"Q2_K", 10, quant.Q2_K, quant.Q3_K, quant.Q6_K},
+	{"IQ4_XS", 30, quant.IQ4_XS, quant.Q5_K, quant.Q6_K},
+	{"IQ4_NL", 25, quant.IQ4_NL, quant.Q5_K, quant.Q6_K},
+	{"MXFP4", 38, quant.MXFP4, quant.MXFP4, quant.Q8_0},
 	{"Q4_0", 2, quant.Q4_0, quant.Q4_0, quant.Q6_K},
+	{"Q4_1", 3, quant.Q4_1, quant.Q4_1, quant.Q6_K},
+	{"Q5_0", 8, quant.Q5_0, quant.Q5_0, quant.Q6_K},
+	{"Q5_1", 9, quant.Q5_1, quant.Q5_1, quant.Q6_K},
 	{"F16", 1, quant.F16, quant.F16, quant.F16},
 }
 
