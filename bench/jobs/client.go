@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // A status is what is looked at of a batch.
@@ -158,32 +160,25 @@ func finish(ctx context.Context, bases []string, id string, lines int) error {
 }
 
 // count waits for the end of a batch, and counts what is in its files.
-func count(ctx context.Context, bases []string, id string, lines int) (tally, error) {
+func count(ctx context.Context, bases []string, id string, lines int) (_ tally, err error) {
+	defer must.Catch(&err)
 	var b status
 	for {
-		var err error
-		if b, err = look(ctx, bases, id); err != nil {
-			return tally{}, err
-		}
+		b = must.Get(look(ctx, bases, id))
 		if b.Status == "completed" {
 			break
 		}
 		if b.Status == "failed" || b.Status == "expired" || b.Status == "cancelled" {
 			return tally{}, fmt.Errorf("the batch is %s", b.Status)
 		}
-		if err := wait(ctx, 200*time.Millisecond); err != nil {
-			return tally{}, err
-		}
+		must.Do(wait(ctx, 200*time.Millisecond))
 	}
 	times := map[string]int{}
 	for _, file := range []string{b.Output, b.Errors} {
 		if file == "" {
 			continue
 		}
-		text, err := call(ctx, bases, "GET", "/v1/files/"+file+"/content", "", nil)
-		if err != nil {
-			return tally{}, err
-		}
+		text := must.Get(call(ctx, bases, "GET", "/v1/files/"+file+"/content", "", nil))
 		for line := range strings.Lines(string(text)) {
 			var x struct {
 				ID string `json:"custom_id"`

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // An answer is what came of a request.
@@ -24,25 +26,17 @@ type answer struct {
 
 // ask sends a chat. first, where it is not nil, is called when the first event of a stream is
 // there, with who sends it.
-func (f *fleet) ask(ctx context.Context, message, session string, tokens int, first func(by string)) (answer, error) {
-	body, err := json.Marshal(map[string]any{
+func (f *fleet) ask(ctx context.Context, message, session string, tokens int, first func(by string)) (_ answer, err error) {
+	defer must.Catch(&err)
+	body := must.Get(json.Marshal(map[string]any{
 		"messages": []map[string]string{{"role": "user", "content": message}}, "max_tokens": tokens, "stream": first != nil, "ignore_eos": true,
-	})
-	if err != nil {
-		return answer{}, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.base+"/v1/chat/completions", strings.NewReader(string(body)))
-	if err != nil {
-		return answer{}, err
-	}
+	}))
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, f.base+"/v1/chat/completions", strings.NewReader(string(body))))
 	req.Header.Set("Content-Type", "application/json")
 	if session != "" {
 		req.Header.Set("X-Session-Id", session)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return answer{}, err
-	}
+	res := must.Get(http.DefaultClient.Do(req))
 	defer res.Body.Close()
 	a := answer{status: res.StatusCode, by: res.Header.Get("X-Quern-Instance")}
 	if first == nil {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // An archive is the files that a server has accepted.
@@ -38,19 +40,14 @@ func (a *archive) fill(ctx context.Context, c *client, writer int) {
 
 // kill kills a server again and again while it takes files and answers. Each time it has to be
 // back soon, with every file that it has accepted, and nothing of those it has not.
-func kill(ctx context.Context, o *options) (string, error) {
-	s, err := newServer(o, small)
-	if err != nil {
-		return "", err
-	}
+func kill(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
+	s := must.Get(newServer(o, small))
 	defer s.kill()
 	a := &archive{files: map[string][]byte{}}
 	var took []time.Duration
 	for n := 0; ; n++ {
-		t, err := s.start(ctx)
-		if err != nil {
-			return "", err
-		}
+		t := must.Get(s.start(ctx))
 		took = append(took, t)
 		c := newClient(s)
 		if err := a.check(ctx, c); err != nil {
@@ -77,13 +74,9 @@ func kill(ctx context.Context, o *options) (string, error) {
 		s.kill()
 		all.Wait()
 		c.http.CloseIdleConnections()
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
+		must.Do(ctx.Err())
 	}
-	if err := a.alone(o); err != nil {
-		return "", err
-	}
+	must.Do(a.alone(o))
 	slices.Sort(took)
 	slowest := took[len(took)-1]
 	said := fmt.Sprintf("%d kills, %d files whole; ready again after %v (median), %v at most", o.times, len(a.files), took[len(took)/2].Round(time.Millisecond), slowest.Round(time.Millisecond))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"quern/bench/internal/drive"
+	"quern/bench/internal/must"
 )
 
 // power takes the power away: the server keeps all on a drive that loses what was not synced when
@@ -101,23 +102,16 @@ func (l *ledger) ended(ctx context.Context, c *client) error {
 }
 
 // outages takes the power away again and again.
-func outages(ctx context.Context, o *options) (string, error) {
-	d, err := drive.New(ctx, o.dir)
-	if err != nil {
-		return "", err
-	}
+func outages(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
+	d := must.Get(drive.New(ctx, o.dir))
 	defer d.Close()
-	s, err := newServer(o, fmt.Sprintf("%sjobs: {dir: %s/jobs}\n", small, d.At))
-	if err != nil {
-		return "", err
-	}
+	s := must.Get(newServer(o, fmt.Sprintf("%sjobs: {dir: %s/jobs}\n", small, d.At)))
 	defer s.kill()
 	a, l := &archive{files: map[string][]byte{}}, &ledger{batches: map[string]int{}}
 	c := newClient(s)
 	for n := range o.times {
-		if _, err := s.start(ctx); err != nil {
-			return "", err
-		}
+		must.Get(s.start(ctx))
 		if err := errors.Join(a.check(ctx, c), l.known(ctx, c)); err != nil {
 			return "", fmt.Errorf("after %d outages: %w", n, err)
 		}
@@ -129,19 +123,13 @@ func outages(ctx context.Context, o *options) (string, error) {
 			return "", ctx.Err()
 		case <-time.After(200*time.Millisecond + rand.N(800*time.Millisecond)):
 		}
-		if err := d.Mark(); err != nil {
-			return "", err
-		}
+		must.Do(d.Mark())
 		s.kill() // with its writes and syncs under way
 		all.Wait()
 		c.http.CloseIdleConnections()
-		if err := d.Cut(ctx); err != nil {
-			return "", err
-		}
+		must.Do(d.Cut(ctx))
 	}
-	if _, err := s.start(ctx); err != nil {
-		return "", err
-	}
+	must.Get(s.start(ctx))
 	if err := errors.Join(a.check(ctx, c), l.known(ctx, c), l.ended(ctx, c)); err != nil {
 		return "", fmt.Errorf("after %d outages: %w", o.times, err)
 	}
