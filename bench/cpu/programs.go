@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,9 +53,7 @@ func (p *program) measure(ctx context.Context) (err error) {
 	if m.Prompt <= 0 || m.Generate <= 0 {
 		return fmt.Errorf("%s measured nothing: %s", filepath.Base(p.args[0]), out.String())
 	}
-	if m.RSS == 0 {
-		m.RSS = peak
-	}
+	m.RSS = cmp.Or(m.RSS, peak)
 	p.Runs = append(p.Runs, m)
 	return nil
 }

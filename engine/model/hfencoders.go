@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -213,9 +214,7 @@ func (c *hfConfig) scoring(set *weights.Set, meta *weights.Meta, put func(string
 		}
 	case "modernbert":
 		pool, _ := c.first("classifier_pooling").(string)
-		if pool == "" {
-			pool = "cls"
-		}
+		pool = cmp.Or(pool, "cls")
 		put("classifier_pooling", pool)
 	}
 }
