@@ -164,12 +164,7 @@ func (r *Reader) nextParam() bool {
 // call.
 func (r *Reader) cutCloser(rest []byte) bool {
 	c := &r.call
-	for _, p := range c.pieces[c.pc:] {
-		if p.Kind == Literal && strings.HasPrefix(p.Text, string(rest)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.pieces[c.pc:], func(p piece) bool { return p.Kind == Literal && strings.HasPrefix(p.Text, string(rest)) })
 }
 
 func openOf(f frame) byte {
