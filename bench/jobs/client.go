@@ -89,19 +89,16 @@ func call(ctx context.Context, bases []string, method, path, kind string, body [
 
 // begin uploads lines and begins their batch.
 func begin(ctx context.Context, ask asker, lines, tokens int) (b status, err error) {
+	defer must.Catch(&err)
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	err = form.WriteField("purpose", "batch")
 	part, err2 := form.CreateFormFile("file", "in.jsonl")
-	if err := errors.Join(err, err2); err != nil {
-		return b, err
-	}
+	must.Do(errors.Join(err, err2))
 	for i := range lines {
 		fmt.Fprintf(part, `{"custom_id":"c%d","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"Count from %d."}],"max_tokens":%d,"seed":1,"ignore_eos":true}}`+"\n", i, i, tokens)
 	}
-	if err := form.Close(); err != nil {
-		return b, err
-	}
+	must.Do(form.Close())
 	var f struct {
 		ID string `json:"id"`
 	}

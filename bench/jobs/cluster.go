@@ -62,16 +62,11 @@ func newCluster(o *options, querns int, stores []string) (_ *party, err error) {
 }
 
 // complete waits until every node has all that the others have.
-func (p *party) complete(ctx context.Context) error {
-	nc, err := nats.Connect(strings.Join(p.addrs, ","), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
-	if err != nil {
-		return err
-	}
+func (p *party) complete(ctx context.Context) (err error) {
+	defer must.Catch(&err)
+	nc := must.Get(nats.Connect(strings.Join(p.addrs, ","), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1)))
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
+	js := must.Get(jetstream.New(nc))
 	return patiently(ctx, func() error {
 		list := js.ListStreams(ctx)
 		for s := range list.Info() {
@@ -89,7 +84,8 @@ func (p *party) complete(ctx context.Context) error {
 }
 
 // node is a JetStream server of a cluster, which syncs before it acknowledges unless it is lazy.
-func node(args []string) error {
+func node(args []string) (err error) {
+	defer must.Catch(&err)
 	f := flag.NewFlagSet("node", flag.ExitOnError)
 	name := f.String("name", "", "its name")
 	port := f.Int("port", 0, "for clients")
@@ -102,16 +98,10 @@ func node(args []string) error {
 		JetStream: true, StoreDir: *dir, SyncAlways: !*lazy, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 256 << 20,
 		Cluster: server.ClusterOpts{Name: "quern", Host: "127.0.0.1", Port: *route}}
 	for a := range strings.SplitSeq(*routes, ",") {
-		u, err := url.Parse(a)
-		if err != nil {
-			return err
-		}
+		u := must.Get(url.Parse(a))
 		o.Routes = append(o.Routes, u)
 	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		return err
-	}
+	s := must.Get(server.NewServer(o))
 	s.ConfigureLogger()
 	s.Start()
 	end := make(chan os.Signal, 1)

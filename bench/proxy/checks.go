@@ -81,18 +81,13 @@ func (f *fleet) streams(ctx context.Context) (string, error) {
 }
 
 // sockets wants WebSockets to come through.
-func (f *fleet) sockets(ctx context.Context) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+"/v1/realtime", nil)
-	if err != nil {
-		return "", err
-	}
+func (f *fleet) sockets(ctx context.Context) (_ string, err error) {
+	defer must.Catch(&err)
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, f.base+"/v1/realtime", nil))
 	for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="} {
 		req.Header.Set(name, value)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
+	res := must.Get(http.DefaultClient.Do(req))
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusSwitchingProtocols {
 		return "", fmt.Errorf("/v1/realtime answers %s", res.Status)
@@ -233,13 +228,10 @@ func (f *fleet) dies(ctx context.Context) (string, error) {
 }
 
 // again starts the second server, and waits until it is used.
-func (f *fleet) again(ctx context.Context) error {
-	if err := f.start(1); err != nil {
-		return err
-	}
-	if err := ready(ctx, "http://127.0.0.1:"+f.ports[1]); err != nil {
-		return err
-	}
+func (f *fleet) again(ctx context.Context) (err error) {
+	defer must.Catch(&err)
+	must.Do(f.start(1))
+	must.Do(ready(ctx, "http://127.0.0.1:"+f.ports[1]))
 	for i := 0; ; i++ {
 		a, err := f.ask(ctx, "Hello", fmt.Sprintf("again %d", i), 1, nil)
 		switch {

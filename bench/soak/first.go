@@ -36,10 +36,9 @@ func first(ctx context.Context, o *options) (_ string, err error) {
 }
 
 // asks starts a server, and adds what its first answers took.
-func (s *server) asks(ctx context.Context, took *[2][]time.Duration) error {
-	if _, err := s.start(ctx); err != nil {
-		return err
-	}
+func (s *server) asks(ctx context.Context, took *[2][]time.Duration) (err error) {
+	defer must.Catch(&err)
+	must.Get(s.start(ctx))
 	defer s.kill()
 	c := newClient(s)
 	defer c.http.CloseIdleConnections()
@@ -49,9 +48,7 @@ func (s *server) asks(ctx context.Context, took *[2][]time.Duration) error {
 	for i := range took {
 		began := time.Now()
 		body := marshal(map[string]any{"prompt": fmt.Sprintf("Text %d of as many words as the other.", i), "max_tokens": 16, "ignore_eos": true, "temperature": 0})
-		if err := c.send(ctx, http.MethodPost, "/v1/completions", "application/json", body, nil); err != nil {
-			return err
-		}
+		must.Do(c.send(ctx, http.MethodPost, "/v1/completions", "application/json", body, nil))
 		took[i] = append(took[i], time.Since(began))
 	}
 	return s.stop()

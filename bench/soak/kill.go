@@ -88,15 +88,14 @@ func kill(ctx context.Context, o *options) (_ string, err error) {
 
 // check looks at all files of the last life and some of those before, and that the server lists
 // no other but such as were under way.
-func (a *archive) check(ctx context.Context, c *client) error {
+func (a *archive) check(ctx context.Context, c *client) (err error) {
+	defer must.Catch(&err)
 	n := 0
 	for id, content := range a.files { // in a random order
 		if n++; n > 50 {
 			break
 		}
-		if err := c.whole(ctx, id, content); err != nil {
-			return err
-		}
+		must.Do(c.whole(ctx, id, content))
 	}
 	var list struct {
 		Data []struct {
@@ -104,9 +103,7 @@ func (a *archive) check(ctx context.Context, c *client) error {
 			Bytes int64
 		}
 	}
-	if err := c.send(ctx, http.MethodGet, "/v1/files?limit=10000", "", nil, &list); err != nil {
-		return err
-	}
+	must.Do(c.send(ctx, http.MethodGet, "/v1/files?limit=10000", "", nil, &list))
 	for _, f := range list.Data {
 		if _, known := a.files[f.ID]; known {
 			continue

@@ -64,13 +64,14 @@ func (l *ledger) known(ctx context.Context, c *client) error {
 }
 
 // ended waits for every batch, and counts its answers.
-func (l *ledger) ended(ctx context.Context, c *client) error {
+func (l *ledger) ended(ctx context.Context, c *client) (err error) {
+	defer must.Catch(&err)
 	for id, lines := range l.batches {
 		var b struct {
 			Status string
 			Output string `json:"output_file_id"`
 		}
-		err := poll(ctx, 5*time.Minute, "batch "+id+" has ended", func() error {
+		must.Do(poll(ctx, 5*time.Minute, "batch "+id+" has ended", func() error {
 			if err := c.send(ctx, http.MethodGet, "/v1/batches/"+id, "", nil, &b); err != nil {
 				return err
 			}
@@ -78,14 +79,9 @@ func (l *ledger) ended(ctx context.Context, c *client) error {
 				return fmt.Errorf("it is %s", b.Status)
 			}
 			return nil
-		})
-		if err != nil {
-			return err
-		}
+		}))
 		var out []byte
-		if err := c.send(ctx, http.MethodGet, "/v1/files/"+b.Output+"/content", "", nil, &out); err != nil {
-			return err
-		}
+		must.Do(c.send(ctx, http.MethodGet, "/v1/files/"+b.Output+"/content", "", nil, &out))
 		seen := map[string]int{}
 		for text := bufio.NewScanner(bytes.NewReader(out)); text.Scan(); {
 			_, rest, _ := bytes.Cut(text.Bytes(), []byte(`"custom_id":"`))

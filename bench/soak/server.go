@@ -63,11 +63,9 @@ func started(ctx context.Context, o *options, extra string) (*server, error) {
 }
 
 // start starts it, and returns how long it took until it was ready.
-func (s *server) start(ctx context.Context) (time.Duration, error) {
-	log, err := os.OpenFile(s.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return 0, err
-	}
+func (s *server) start(ctx context.Context) (_ time.Duration, err error) {
+	defer must.Catch(&err)
+	log := must.Get(os.OpenFile(s.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600))
 	defer log.Close()
 	args := slices.Concat(s.wrap, []string{s.quern, "serve", "--config", filepath.Join(s.dir, "quern.yaml")})
 	cmd := exec.Command(args[0], args[1:]...)
@@ -75,9 +73,7 @@ func (s *server) start(ctx context.Context) (time.Duration, error) {
 	cmd.Env = slices.Concat(os.Environ(), []string{"HOME=" + s.dir, "XDG_DATA_HOME=" + filepath.Join(s.dir, "data"), "XDG_CONFIG_HOME=" + s.dir}, s.env)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
+	must.Do(cmd.Start())
 	s.cmd = cmd
 	err = poll(ctx, time.Minute, "the server is ready", func() error { return get(ctx, s.base+"/readyz", io.Discard) })
 	return time.Since(began), err

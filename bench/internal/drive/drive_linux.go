@@ -59,15 +59,11 @@ func Private() error {
 }
 
 // New makes a Drive in a folder, and mounts it there.
-func New(ctx context.Context, dir string) (*Drive, error) {
+func New(ctx context.Context, dir string) (_ *Drive, err error) {
+	defer must.Catch(&err)
 	d := &Drive{At: filepath.Join(dir, "disk"), image: filepath.Join(dir, "image")}
-	f, err := os.Create(d.image)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(f.Truncate(size), f.Close(), os.Mkdir(d.At, 0o700)); err != nil {
-		return nil, err
-	}
+	f := must.Get(os.Create(d.image))
+	must.Do(errors.Join(f.Truncate(size), f.Close(), os.Mkdir(d.At, 0o700)))
 	if err := command(ctx, "mkfs.ext4", "-q", "-F", d.image); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotHere, err)
 	}
