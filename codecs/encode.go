@@ -1,6 +1,7 @@
 package codecs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -74,9 +75,7 @@ func (e Encoding) Create(w io.Writer, rate, channels int, o EncodeOptions) (Enco
 	if rate <= 0 || channels <= 0 {
 		panic(fmt.Sprintf("codecs: Create with %d Hz, %d channels", rate, channels))
 	}
-	if o.Rate == 0 {
-		o.Rate = rate
-	}
+	o.Rate = cmp.Or(o.Rate, rate)
 	conv, err := resample.New(rate, o.Rate, channels)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrEncoding, e.Name, err)

@@ -3,6 +3,7 @@ package codecs
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,21 +28,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 1 << 30
-	}
-	if o.MaxDuration == 0 {
-		o.MaxDuration = 12 * time.Hour
-	}
-	if o.MaxFrames == 0 {
-		o.MaxFrames = 1 << 32
-	}
-	if o.MaxChannels == 0 {
-		o.MaxChannels = 16
-	}
-	if o.Memory == 0 {
-		o.Memory = 64 << 20
-	}
+	o.MaxBytes = cmp.Or(o.MaxBytes, 1<<30)
+	o.MaxDuration = cmp.Or(o.MaxDuration, 12*time.Hour)
+	o.MaxFrames = cmp.Or(o.MaxFrames, 1<<32)
+	o.MaxChannels = cmp.Or(o.MaxChannels, 16)
+	o.Memory = cmp.Or(o.Memory, 64<<20)
 	return o
 }
 

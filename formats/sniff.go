@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"quern/formats/ggml"
 	"quern/formats/gguf"
@@ -81,12 +82,7 @@ func packed(with string) func([]byte) string {
 
 func prefix(magics ...string) func([]byte) bool {
 	return func(h []byte) bool {
-		for _, m := range magics {
-			if bytes.HasPrefix(h, []byte(m)) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(magics, func(m string) bool { return bytes.HasPrefix(h, []byte(m)) })
 	}
 }
 
@@ -156,12 +152,7 @@ func isZeros(h []byte) bool { return len(bytes.Trim(h, "\x00")) == 0 }
 
 // isText reports whether h has no control characters but those of text.
 func isText(h []byte) bool {
-	for _, c := range h {
-		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f || c >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(h, func(c byte) bool { return c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f || c >= 0x80 })
 }
 
 // lfsPointer says what git would have fetched.

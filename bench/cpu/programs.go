@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,15 +53,14 @@ func (p *program) measure(ctx context.Context) (err error) {
 	if m.Prompt <= 0 || m.Generate <= 0 {
 		return fmt.Errorf("%s measured nothing: %s", filepath.Base(p.args[0]), out.String())
 	}
-	if m.RSS == 0 {
-		m.RSS = peak
-	}
+	m.RSS = cmp.Or(m.RSS, peak)
 	p.Runs = append(p.Runs, m)
 	return nil
 }
 
 // programs are quern, which is first, and its peers.
-func (c *comparison) programs(ctx context.Context, binary, file string) ([]*program, error) {
+func (c *comparison) programs(ctx context.Context, binary, file string) (_ []*program, err error) {
+	defer must.Catch(&err)
 	// One run each: the runs are interleaved here.
 	counts := []string{
 		"--threads", strconv.Itoa(c.Threads), "--pp", strconv.Itoa(c.PP), "--tg", strconv.Itoa(c.TG),
@@ -88,17 +88,11 @@ func (c *comparison) programs(ctx context.Context, binary, file string) ([]*prog
 			return nil, fmt.Errorf("%s: llama-bench decodes one sequence; leave it out with -batch", t.name)
 		}
 		if c.Depth > 0 {
-			p, err := c.sweep(t, file, caches)
-			if err != nil {
-				return nil, err
-			}
+			p := must.Get(c.sweep(t, file, caches))
 			out = append(out, p)
 			continue
 		}
-		modes, err := modesOf(ctx, t)
-		if err != nil {
-			return nil, err
-		}
+		modes := must.Get(modesOf(ctx, t))
 		for _, mode := range modes {
 			args := append([]string{t.path, "-m", file, "-t", strconv.Itoa(c.Threads), "-p", strconv.Itoa(c.PP), "-n", strconv.Itoa(c.TG), "-r", "1", "-o", "json"}, slices.Concat(caches, mode)...)
 			out = append(out, &program{Name: t.name, Mode: strings.Join(mode, " "), args: args, read: readLlamaBench})

@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -60,14 +61,10 @@ func run(ctx context.Context, files diarize.Files, gen string, hour bool, second
 	}
 	voices := must.Get(record(ctx))
 	if hour {
-		if seconds == 0 {
-			seconds = 3600
-		}
+		seconds = cmp.Or(seconds, 3600)
 		return anHour(ctx, m, voices, seconds, seed)
 	}
-	if seconds == 0 {
-		seconds = 60
-	}
+	seconds = cmp.Or(seconds, 60)
 	return score(ctx, m, voices, seconds, seed, seeds)
 }
 

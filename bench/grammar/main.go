@@ -48,22 +48,14 @@ func main() {
 	must.End("grammar", run(os.Stdout, o))
 }
 
-func run(out io.Writer, o options) error {
+func run(out io.Writer, o options) (err error) {
+	defer must.Catch(&err)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	vocab, err := readVocab(o.vocab)
-	if err != nil {
-		return err
-	}
-	sets, err := readSets(o.fixtures, o.most)
-	if err != nil {
-		return err
-	}
+	vocab := must.Get(readVocab(o.vocab))
+	sets := must.Get(readSets(o.fixtures, o.most))
 	began := stat.ThreadTime()
-	trie, err := grammar.NewTrie(source(vocab))
-	if err != nil {
-		return err
-	}
+	trie := must.Get(grammar.NewTrie(source(vocab)))
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Fprintf(out, "%d tokens, trie in %.0f ms; thread CPU time; load average %s\n\n", vocab.Size(), ms(stat.ThreadTime()-began), strings.TrimSpace(string(load)))
 	fmt.Fprint(out, "| set | grammars | refused | texts barred | compile ms p50 / p99 / max | masks | mask µs p50 / p99 / max, new grammar | again | accept µs p50 / p99 / max | allocations a mask, again |\n|---|---:|---:|---:|---|---:|---|---|---|---:|\n")
@@ -72,14 +64,9 @@ func run(out io.Writer, o options) error {
 			three(r.compile, 1e6), len(r.cold), three(r.cold, 1e3), three(r.warm, 1e3), three(r.accept, 1e3), r.allocs)
 	}
 	if o.profile != "" {
-		f, err := os.Create(o.profile)
-		if err != nil {
-			return err
-		}
+		f := must.Get(os.Create(o.profile))
 		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
+		must.Do(pprof.StartCPUProfile(f))
 		defer pprof.StopCPUProfile()
 	}
 	var schemas result
@@ -231,10 +218,11 @@ func read(s *grammar.State, ids []token.ID, mask []uint32, note func(place int, 
 	return nil
 }
 
-func readSets(dir string, most int) ([]set, error) {
+func readSets(dir string, most int) (_ []set, err error) {
+	defer must.Catch(&err)
 	var sets []set
 	grammars := set{name: "gbnf.jsonl"}
-	err := lines(filepath.Join(dir, "grammars", "gbnf.jsonl"), func(line []byte) error {
+	must.Do(lines(filepath.Join(dir, "grammars", "gbnf.jsonl"), func(line []byte) error {
 		var f struct {
 			ID, Grammar, Root string
 			Accept            []string
@@ -244,18 +232,12 @@ func readSets(dir string, most int) ([]set, error) {
 		}
 		grammars.cases = append(grammars.cases, sample{f.ID, fromGBNF(f.Grammar, f.Root), f.Accept})
 		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	sets = append(sets, grammars)
-	files, err := filepath.Glob(filepath.Join(dir, "schemas", "maskbench-*.jsonl"))
-	if err != nil {
-		return nil, err
-	}
+	files := must.Get(filepath.Glob(filepath.Join(dir, "schemas", "maskbench-*.jsonl")))
 	anyJSON := set{name: "any JSON"}
 	for _, file := range files {
-		err := lines(file, func(line []byte) error {
+		must.Do(lines(file, func(line []byte) error {
 			var f struct {
 				ID    string
 				Tests []struct {
@@ -273,17 +255,11 @@ func readSets(dir string, most int) ([]set, error) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 	}
 	sets = append(sets, anyJSON)
 	for _, file := range files {
-		s, err := readSchemas(file, most)
-		if err != nil {
-			return nil, err
-		}
+		s := must.Get(readSchemas(file, most))
 		sets = append(sets, s)
 	}
 	return sets, nil
@@ -352,15 +328,11 @@ func lines(file string, f func(line []byte) error) error {
 
 // readVocab reads a byte-level vocabulary as Hugging Face once stored it, and adds
 // an end token.
-func readVocab(dir string) (*token.Vocab, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "encoder.json"))
-	if err != nil {
-		return nil, err
-	}
+func readVocab(dir string) (_ *token.Vocab, err error) {
+	defer must.Catch(&err)
+	text := must.Get(os.ReadFile(filepath.Join(dir, "encoder.json")))
 	var ids map[string]int
-	if err := json.Unmarshal(text, &ids); err != nil {
-		return nil, err
-	}
+	must.Do(json.Unmarshal(text, &ids))
 	type entry struct {
 		text string
 		id   int
@@ -378,9 +350,7 @@ func readVocab(dir string) (*token.Vocab, error) {
 	s.Tokens = append(s.Tokens, "<|end_of_text|>")
 	s.Kinds = append(s.Kinds, token.Control)
 	s.Special = map[token.Role]token.ID{token.EOS: token.ID(len(list))}
-	if text, err = os.ReadFile(filepath.Join(dir, "vocab.bpe")); err != nil {
-		return nil, err
-	}
+	text = must.Get(os.ReadFile(filepath.Join(dir, "vocab.bpe")))
 	for line := range strings.Lines(string(text)) {
 		if a, b, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok && !strings.HasPrefix(line, "#version") {
 			s.Merges = append(s.Merges, [2]string{a, b})

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // embedded kills one server with an embedded store, again and again.
@@ -31,32 +33,23 @@ func cluster(ctx context.Context, o *options) error {
 
 // chaos begins a batch, and kills one process after the other and starts it again until the
 // kills are used up. Then it waits for the end and counts.
-func chaos(ctx context.Context, o *options, all []*process) error {
+func chaos(ctx context.Context, o *options, all []*process) (err error) {
+	defer must.Catch(&err)
 	r := rand.New(rand.NewPCG(o.seed, 0))
 	var bases []string
 	for _, p := range all {
 		defer p.kill()
-		if err := p.start(ctx); err != nil {
-			return err
-		}
+		must.Do(p.start(ctx))
 		if p.base != "" {
 			bases = append(bases, p.base)
 		}
 	}
 	began := time.Now()
-	b, err := begin(ctx, patient(bases), o.lines, o.tokens)
-	if err != nil {
-		return err
-	}
+	b := must.Get(begin(ctx, patient(bases), o.lines, o.tokens))
 	kills := 0
 	for ; kills < o.kills; kills++ {
-		if err := wait(ctx, between(r, 200*time.Millisecond, 1200*time.Millisecond)); err != nil {
-			return err
-		}
-		now, err := look(ctx, bases, b.ID)
-		if err != nil {
-			return err
-		}
+		must.Do(wait(ctx, between(r, 200*time.Millisecond, 1200*time.Millisecond)))
+		now := must.Get(look(ctx, bases, b.ID))
 		if now.Status == "completed" {
 			break
 		}
@@ -64,25 +57,16 @@ func chaos(ctx context.Context, o *options, all []*process) error {
 		fmt.Printf("%5.1f s: %d lines are done, kill -9 %s\n", time.Since(began).Seconds(), now.Counts.Completed, p.name)
 		p.kill()
 		// Some are away for a moment, some for longer.
-		if err := wait(ctx, between(r, 0, 500*time.Millisecond)); err != nil {
-			return err
-		}
-		if err := p.start(ctx); err != nil {
-			return err
-		}
+		must.Do(wait(ctx, between(r, 0, 500*time.Millisecond)))
+		must.Do(p.start(ctx))
 	}
 	if kills < (o.kills+1)/2 { // a fast machine is through before the last
 		return fmt.Errorf("the batch was over after %d kills of %d; give it more lines", kills, o.kills)
 	}
-	if err := finish(ctx, bases, b.ID, o.lines); err != nil {
-		return err
-	}
+	must.Do(finish(ctx, bases, b.ID, o.lines))
 	twice := 0
 	for _, p := range all {
-		text, err := os.ReadFile(p.log)
-		if err != nil {
-			return err
-		}
+		text := must.Get(os.ReadFile(p.log))
 		twice += bytes.Count(text, []byte("a line was computed twice"))
 		if bytes.Contains(text, []byte("panic:")) {
 			err = errors.Join(err, fmt.Errorf("%s panicked; see %s", p.name, p.log))

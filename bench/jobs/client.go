@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // A status is what is looked at of a batch.
@@ -87,19 +89,16 @@ func call(ctx context.Context, bases []string, method, path, kind string, body [
 
 // begin uploads lines and begins their batch.
 func begin(ctx context.Context, ask asker, lines, tokens int) (b status, err error) {
+	defer must.Catch(&err)
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	err = form.WriteField("purpose", "batch")
 	part, err2 := form.CreateFormFile("file", "in.jsonl")
-	if err := errors.Join(err, err2); err != nil {
-		return b, err
-	}
+	must.Do(errors.Join(err, err2))
 	for i := range lines {
 		fmt.Fprintf(part, `{"custom_id":"c%d","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"Count from %d."}],"max_tokens":%d,"seed":1,"ignore_eos":true}}`+"\n", i, i, tokens)
 	}
-	if err := form.Close(); err != nil {
-		return b, err
-	}
+	must.Do(form.Close())
 	var f struct {
 		ID string `json:"id"`
 	}
@@ -158,32 +157,25 @@ func finish(ctx context.Context, bases []string, id string, lines int) error {
 }
 
 // count waits for the end of a batch, and counts what is in its files.
-func count(ctx context.Context, bases []string, id string, lines int) (tally, error) {
+func count(ctx context.Context, bases []string, id string, lines int) (_ tally, err error) {
+	defer must.Catch(&err)
 	var b status
 	for {
-		var err error
-		if b, err = look(ctx, bases, id); err != nil {
-			return tally{}, err
-		}
+		b = must.Get(look(ctx, bases, id))
 		if b.Status == "completed" {
 			break
 		}
 		if b.Status == "failed" || b.Status == "expired" || b.Status == "cancelled" {
 			return tally{}, fmt.Errorf("the batch is %s", b.Status)
 		}
-		if err := wait(ctx, 200*time.Millisecond); err != nil {
-			return tally{}, err
-		}
+		must.Do(wait(ctx, 200*time.Millisecond))
 	}
 	times := map[string]int{}
 	for _, file := range []string{b.Output, b.Errors} {
 		if file == "" {
 			continue
 		}
-		text, err := call(ctx, bases, "GET", "/v1/files/"+file+"/content", "", nil)
-		if err != nil {
-			return tally{}, err
-		}
+		text := must.Get(call(ctx, bases, "GET", "/v1/files/"+file+"/content", "", nil))
 		for line := range strings.Lines(string(text)) {
 			var x struct {
 				ID string `json:"custom_id"`

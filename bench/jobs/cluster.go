@@ -14,6 +14,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"quern/bench/internal/must"
 )
 
 // A party is the nodes of a JetStream cluster, which keeps three copies, and the servers that share it.
@@ -25,20 +27,15 @@ type party struct {
 
 // newCluster makes a cluster of three nodes with as many servers. The nodes keep their stores in the
 // folders, or in folders of their own.
-func newCluster(o *options, querns int, stores []string) (*party, error) {
+func newCluster(o *options, querns int, stores []string) (_ *party, err error) {
+	defer must.Catch(&err)
 	const nodes = 3
 	var ports [2 * nodes]int
 	for i := range ports {
-		p, err := freePort()
-		if err != nil {
-			return nil, err
-		}
+		p := must.Get(freePort())
 		ports[i] = p
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+	self := must.Get(os.Executable())
 	all := new(party)
 	var routes []string
 	for i := range nodes {
@@ -55,14 +52,9 @@ func newCluster(o *options, querns int, stores []string) (*party, error) {
 			"-port", fmt.Sprint(ports[i]), "-route", fmt.Sprint(ports[nodes+i]), "-routes", strings.Join(routes, ","), "-dir", store, fmt.Sprintf("-lazy=%v", o.lazy)}})
 	}
 	config := filepath.Join(o.dir, "quern.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "jobs: {store: %q, replicas: %d, workers: 4, max_bytes: 256MiB}\n", strings.Join(all.addrs, ","), nodes), 0o600); err != nil {
-		return nil, err
-	}
+	must.Do(os.WriteFile(config, fmt.Appendf(nil, "jobs: {store: %q, replicas: %d, workers: 4, max_bytes: 256MiB}\n", strings.Join(all.addrs, ","), nodes), 0o600))
 	for i := range querns {
-		q, err := newQuern(o, fmt.Sprintf("quern%d", i+1), "--config", config, "--threads", "1")
-		if err != nil {
-			return nil, err
-		}
+		q := must.Get(newQuern(o, fmt.Sprintf("quern%d", i+1), "--config", config, "--threads", "1"))
 		all.querns = append(all.querns, q)
 		all.bases = append(all.bases, q.base)
 	}
@@ -70,16 +62,11 @@ func newCluster(o *options, querns int, stores []string) (*party, error) {
 }
 
 // complete waits until every node has all that the others have.
-func (p *party) complete(ctx context.Context) error {
-	nc, err := nats.Connect(strings.Join(p.addrs, ","), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
-	if err != nil {
-		return err
-	}
+func (p *party) complete(ctx context.Context) (err error) {
+	defer must.Catch(&err)
+	nc := must.Get(nats.Connect(strings.Join(p.addrs, ","), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1)))
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
+	js := must.Get(jetstream.New(nc))
 	return patiently(ctx, func() error {
 		list := js.ListStreams(ctx)
 		for s := range list.Info() {
@@ -97,7 +84,8 @@ func (p *party) complete(ctx context.Context) error {
 }
 
 // node is a JetStream server of a cluster, which syncs before it acknowledges unless it is lazy.
-func node(args []string) error {
+func node(args []string) (err error) {
+	defer must.Catch(&err)
 	f := flag.NewFlagSet("node", flag.ExitOnError)
 	name := f.String("name", "", "its name")
 	port := f.Int("port", 0, "for clients")
@@ -110,16 +98,10 @@ func node(args []string) error {
 		JetStream: true, StoreDir: *dir, SyncAlways: !*lazy, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 256 << 20,
 		Cluster: server.ClusterOpts{Name: "quern", Host: "127.0.0.1", Port: *route}}
 	for a := range strings.SplitSeq(*routes, ",") {
-		u, err := url.Parse(a)
-		if err != nil {
-			return err
-		}
+		u := must.Get(url.Parse(a))
 		o.Routes = append(o.Routes, u)
 	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		return err
-	}
+	s := must.Get(server.NewServer(o))
 	s.ConfigureLogger()
 	s.Start()
 	end := make(chan os.Signal, 1)

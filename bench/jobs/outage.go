@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quern/bench/internal/drive"
+	"quern/bench/internal/must"
 )
 
 // A comeback is how a cluster comes back from an outage.
@@ -41,7 +42,8 @@ type blackout struct {
 // outage takes the power from all nodes of a cluster at once, while files are uploaded, batches begun
 // and lines answered: what was accepted is there when they are back, in whatever order, and in the end
 // each line has one answer. Where this machine lets it mount file systems, what nodes had not synced is gone.
-func outage(ctx context.Context, o *options) error {
+func outage(ctx context.Context, o *options) (err error) {
+	defer must.Catch(&err)
 	if !o.mounts {
 		err := drive.Again(ctx, "-quern", o.quern, "outage", "-mounts", "-model", o.model, fmt.Sprint("-lines=", o.lines), fmt.Sprint("-kills=", o.kills),
 			fmt.Sprint("-tokens=", o.tokens), fmt.Sprint("-seed=", o.seed), fmt.Sprint("-lazy=", o.lazy))
@@ -50,35 +52,23 @@ func outage(ctx context.Context, o *options) error {
 		}
 	}
 	x := &blackout{r: rand.New(rand.NewPCG(o.seed, 0)), accepted: map[string]int{}}
-	if err := x.mount(ctx, o); err != nil {
-		return err
-	}
+	must.Do(x.mount(ctx, o))
 	defer func() {
 		for _, d := range x.drives {
 			d.Close()
 		}
 	}()
-	var err error
-	if x.party, err = newCluster(o, 2, x.stores); err != nil {
-		return err
-	}
+	x.party = must.Get(newCluster(o, 2, x.stores))
 	for _, p := range append(x.nodes, x.querns...) {
 		defer p.kill()
-		if err := p.start(ctx); err != nil {
-			return err
-		}
+		must.Do(p.start(ctx))
 	}
 	began := time.Now()
-	b, err := begin(ctx, patient(x.bases), o.lines, o.tokens)
-	if err != nil {
-		return err
-	}
+	b := must.Get(begin(ctx, patient(x.bases), o.lines, o.tokens))
 	x.accepted[b.ID] = o.lines
 	for n := range o.kills {
 		how := comebacks[n%len(comebacks)]
-		if err := x.cut(ctx); err != nil {
-			return err
-		}
+		must.Do(x.cut(ctx))
 		down := time.Now()
 		fmt.Printf("%5.1f s: %d batches are accepted, all nodes lose power; they come back: %s\n", time.Since(began).Seconds(), len(x.accepted), how.name)
 		if err := how.do(x, ctx); err != nil {
@@ -100,12 +90,8 @@ func outage(ctx context.Context, o *options) error {
 		}
 		all.add(t)
 	}
-	if err := all.check(); err != nil {
-		return err
-	}
-	if err := x.calm(); err != nil {
-		return err
-	}
+	must.Do(all.check())
+	must.Do(x.calm())
 	fmt.Printf("%d outages of all nodes, %d batches, %.0f s\n", o.kills, all.batches, time.Since(began).Seconds())
 	return nil
 }
@@ -139,19 +125,16 @@ func (x *blackout) mount(ctx context.Context, o *options) error {
 
 // cut has clients begin batches, kills all nodes at once in the middle of it, and servers with an
 // even chance, and drops what nodes have not synced.
-func (x *blackout) cut(ctx context.Context) error {
+func (x *blackout) cut(ctx context.Context) (err error) {
+	defer must.Catch(&err)
 	var writers sync.WaitGroup
 	for i, base := range x.bases {
 		r := rand.New(rand.NewPCG(x.r.Uint64(), uint64(i)))
 		writers.Go(func() { x.write(ctx, base, r) })
 	}
-	if err := wait(ctx, between(x.r, 300*time.Millisecond, 1500*time.Millisecond)); err != nil {
-		return err
-	}
+	must.Do(wait(ctx, between(x.r, 300*time.Millisecond, 1500*time.Millisecond)))
 	for _, d := range x.drives {
-		if err := d.Mark(); err != nil {
-			return err
-		}
+		must.Do(d.Mark())
 	}
 	down := x.nodes
 	for _, q := range x.querns {
@@ -166,9 +149,7 @@ func (x *blackout) cut(ctx context.Context) error {
 		p.kill()
 	}
 	for _, d := range x.drives {
-		if err := d.Cut(ctx); err != nil {
-			return err
-		}
+		must.Do(d.Cut(ctx))
 	}
 	writers.Wait()
 	return errors.Join(ctx.Err(), x.wrong)
@@ -244,21 +225,16 @@ func (x *blackout) minorityFirst(ctx context.Context) error {
 }
 
 // emptied: a node that has lost all is started when the others have all that was accepted.
-func (x *blackout) emptied(ctx context.Context) error {
+func (x *blackout) emptied(ctx context.Context) (err error) {
+	defer must.Catch(&err)
 	gone := x.r.IntN(len(x.nodes))
-	if err := os.RemoveAll(x.stores[gone]); err != nil {
-		return err
-	}
+	must.Do(os.RemoveAll(x.stores[gone]))
 	for _, i := range x.r.Perm(len(x.nodes)) {
 		if i != gone {
-			if err := x.start(ctx, x.nodes[i]); err != nil {
-				return err
-			}
+			must.Do(x.start(ctx, x.nodes[i]))
 		}
 	}
-	if err := x.start(ctx, x.querns...); err != nil {
-		return err
-	}
+	must.Do(x.start(ctx, x.querns...))
 	if err := x.known(ctx); err != nil {
 		return fmt.Errorf("without %s: %w", x.nodes[gone].name, err)
 	}

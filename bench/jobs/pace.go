@@ -10,29 +10,22 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // pace measures lines a second of a batch that has a server to itself, and what chats wait for
 // beside a batch and without one, in turns. Chats come one after the other at random
 // times, so that they find whatever the batch is doing.
-func pace(ctx context.Context, o *options) error {
-	q, err := newQuern(o, "quern")
-	if err != nil {
-		return err
-	}
+func pace(ctx context.Context, o *options) (err error) {
+	defer must.Catch(&err)
+	q := must.Get(newQuern(o, "quern"))
 	defer q.kill()
-	if err := q.start(ctx); err != nil {
-		return err
-	}
+	must.Do(q.start(ctx))
 	bases := []string{q.base}
 	began := time.Now()
-	b, err := begin(ctx, patient(bases), o.lines, o.tokens)
-	if err != nil {
-		return err
-	}
-	if err := finish(ctx, bases, b.ID, o.lines); err != nil {
-		return err
-	}
+	b := must.Get(begin(ctx, patient(bases), o.lines, o.tokens))
+	must.Do(finish(ctx, bases, b.ID, o.lines))
 	fmt.Printf("%.0f lines a second, %d tokens each\n", float64(o.lines)/time.Since(began).Seconds(), o.tokens)
 
 	const turns = 4
@@ -42,29 +35,18 @@ func pace(ctx context.Context, o *options) error {
 	for turn := range 2 * turns {
 		with := turn % 2
 		if with == 1 {
-			if b, err = begin(ctx, patient(bases), 50_000, o.tokens); err != nil {
-				return err
-			}
-			if err := running(ctx, bases, b.ID); err != nil {
-				return err
-			}
+			b = must.Get(begin(ctx, patient(bases), 50_000, o.tokens))
+			must.Do(running(ctx, bases, b.ID))
 		}
 		began, before := time.Now(), 0
 		if with == 1 {
-			if b, err = look(ctx, bases, b.ID); err != nil {
-				return err
-			}
+			b = must.Get(look(ctx, bases, b.ID))
 			before = b.Counts.Completed
 		}
 		r := rand.New(rand.NewPCG(o.seed, uint64(turn/2))) // the same times with and without
 		for i := range o.chats / turns {
-			if err := wait(ctx, time.Duration(r.ExpFloat64()*float64(o.pause))); err != nil {
-				return err
-			}
-			times, err := ask(ctx, q.base, fmt.Sprintf("Tell me about %d in the turn %d.", i, turn), 8)
-			if err != nil {
-				return err
-			}
+			must.Do(wait(ctx, time.Duration(r.ExpFloat64()*float64(o.pause))))
+			times := must.Get(ask(ctx, q.base, fmt.Sprintf("Tell me about %d in the turn %d.", i, turn), 8))
 			first[with] = append(first[with], times[0])
 			whole[with] = append(whole[with], times[len(times)-1])
 		}
@@ -75,12 +57,8 @@ func pace(ctx context.Context, o *options) error {
 			}
 			lines += now.Counts.Completed - before
 			during += time.Since(began)
-			if _, err := call(ctx, bases, "POST", "/v1/batches/"+b.ID+"/cancel", "", nil); err != nil {
-				return err
-			}
-			if err := ended(ctx, bases, b.ID); err != nil {
-				return err
-			}
+			must.Get(call(ctx, bases, "POST", "/v1/batches/"+b.ID+"/cancel", "", nil))
+			must.Do(ended(ctx, bases, b.ID))
 		}
 	}
 	fmt.Printf("%.1f lines a second beside chats\n", float64(lines)/during.Seconds())
@@ -103,31 +81,22 @@ func compare(what string, took [2][]time.Duration) {
 
 // steady measures what a batch does beside a reply that goes on all the time, and the gaps
 // between the tokens of that.
-func steady(ctx context.Context, o *options, base string) error {
+func steady(ctx context.Context, o *options, base string) (err error) {
+	defer must.Catch(&err)
 	const replies = 4
 	var gaps [2][]time.Duration
 	var lines int
 	var during time.Duration
 	for with := range 2 {
 		var b status
-		var err error
 		if with == 1 {
-			if b, err = begin(ctx, patient([]string{base}), 50_000, o.tokens); err != nil {
-				return err
-			}
-			if err := running(ctx, []string{base}, b.ID); err != nil {
-				return err
-			}
-			if b, err = look(ctx, []string{base}, b.ID); err != nil {
-				return err
-			}
+			b = must.Get(begin(ctx, patient([]string{base}), 50_000, o.tokens))
+			must.Do(running(ctx, []string{base}, b.ID))
+			b = must.Get(look(ctx, []string{base}, b.ID))
 		}
 		began := time.Now()
 		for i := range replies {
-			times, err := ask(ctx, base, fmt.Sprintf("Tell all about %d.", i), o.steady)
-			if err != nil {
-				return err
-			}
+			times := must.Get(ask(ctx, base, fmt.Sprintf("Tell all about %d.", i), o.steady))
 			for i := range times[1:] {
 				gaps[with] = append(gaps[with], times[i+1]-times[i])
 			}

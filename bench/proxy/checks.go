@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // An answer is what came of a request.
@@ -24,25 +26,17 @@ type answer struct {
 
 // ask sends a chat. first, where it is not nil, is called when the first event of a stream is
 // there, with who sends it.
-func (f *fleet) ask(ctx context.Context, message, session string, tokens int, first func(by string)) (answer, error) {
-	body, err := json.Marshal(map[string]any{
+func (f *fleet) ask(ctx context.Context, message, session string, tokens int, first func(by string)) (_ answer, err error) {
+	defer must.Catch(&err)
+	body := must.Get(json.Marshal(map[string]any{
 		"messages": []map[string]string{{"role": "user", "content": message}}, "max_tokens": tokens, "stream": first != nil, "ignore_eos": true,
-	})
-	if err != nil {
-		return answer{}, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.base+"/v1/chat/completions", strings.NewReader(string(body)))
-	if err != nil {
-		return answer{}, err
-	}
+	}))
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, f.base+"/v1/chat/completions", strings.NewReader(string(body))))
 	req.Header.Set("Content-Type", "application/json")
 	if session != "" {
 		req.Header.Set("X-Session-Id", session)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return answer{}, err
-	}
+	res := must.Get(http.DefaultClient.Do(req))
 	defer res.Body.Close()
 	a := answer{status: res.StatusCode, by: res.Header.Get("X-Quern-Instance")}
 	if first == nil {
@@ -87,18 +81,13 @@ func (f *fleet) streams(ctx context.Context) (string, error) {
 }
 
 // sockets wants WebSockets to come through.
-func (f *fleet) sockets(ctx context.Context) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+"/v1/realtime", nil)
-	if err != nil {
-		return "", err
-	}
+func (f *fleet) sockets(ctx context.Context) (_ string, err error) {
+	defer must.Catch(&err)
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, f.base+"/v1/realtime", nil))
 	for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="} {
 		req.Header.Set(name, value)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
+	res := must.Get(http.DefaultClient.Do(req))
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusSwitchingProtocols {
 		return "", fmt.Errorf("/v1/realtime answers %s", res.Status)
@@ -239,13 +228,10 @@ func (f *fleet) dies(ctx context.Context) (string, error) {
 }
 
 // again starts the second server, and waits until it is used.
-func (f *fleet) again(ctx context.Context) error {
-	if err := f.start(1); err != nil {
-		return err
-	}
-	if err := ready(ctx, "http://127.0.0.1:"+f.ports[1]); err != nil {
-		return err
-	}
+func (f *fleet) again(ctx context.Context) (err error) {
+	defer must.Catch(&err)
+	must.Do(f.start(1))
+	must.Do(ready(ctx, "http://127.0.0.1:"+f.ports[1]))
 	for i := 0; ; i++ {
 		a, err := f.ask(ctx, "Hello", fmt.Sprintf("again %d", i), 1, nil)
 		switch {

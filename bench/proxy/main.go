@@ -43,20 +43,12 @@ type fleet struct {
 }
 
 func run(ctx context.Context, quern, kind, config string) (err error) {
-	text, err := os.ReadFile(config)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "quern-proxy-")
-	if err != nil {
-		return err
-	}
+	defer must.Catch(&err)
+	text := must.Get(os.ReadFile(config))
+	dir := must.Get(os.MkdirTemp("", "quern-proxy-"))
 	defer os.RemoveAll(dir)
 	f := &fleet{dir: dir, quern: quern, messages: kind == "haproxy"}
-	ports, err := free(servers + 1)
-	if err != nil {
-		return err
-	}
+	ports := must.Get(free(servers + 1))
 	mine := string(text)
 	for i := range servers {
 		f.ports[i] = ports[i]
@@ -65,13 +57,9 @@ func run(ctx context.Context, quern, kind, config string) (err error) {
 	mine = strings.ReplaceAll(mine, "127.0.0.1:8080", "127.0.0.1:"+ports[servers])
 	f.base = "http://127.0.0.1:" + ports[servers]
 	file := filepath.Join(dir, "proxy.conf")
-	if err := os.WriteFile(file, []byte(mine), 0o600); err != nil {
-		return err
-	}
+	must.Do(os.WriteFile(file, []byte(mine), 0o600))
 	for i := range servers {
-		if err := f.start(i); err != nil {
-			return err
-		}
+		must.Do(f.start(i))
 		defer func() { f.end(i, syscall.SIGKILL) }()
 	}
 	for i := range servers { // the proxy finds all of them
@@ -82,9 +70,7 @@ func run(ctx context.Context, quern, kind, config string) (err error) {
 	args := map[string][]string{"haproxy": {"-db", "-f", file}, "nginx": {"-p", dir, "-e", "stderr", "-c", file}}[kind]
 	proxy := exec.Command(kind, args...)
 	proxy.Stderr = os.Stderr
-	if err := proxy.Start(); err != nil {
-		return err
-	}
+	must.Do(proxy.Start())
 	defer func() {
 		proxy.Process.Signal(syscall.SIGTERM)
 		proxy.Wait()

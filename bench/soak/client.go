@@ -12,6 +12,8 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strings"
+
+	"quern/bench/internal/must"
 )
 
 // A client talks to one server.
@@ -35,16 +37,11 @@ func (r *refusal) Error() string { return fmt.Sprintf("%d %s: %s", r.status, r.c
 
 // send sends a request, and decodes its answer. An error has to be one that the API describes, in
 // OpenAI's shape, and is returned as a *refusal.
-func (c *client) send(ctx context.Context, method, path, kind string, body []byte, answer any) error {
-	resp, err := c.open(ctx, method, path, kind, body)
-	if err != nil {
-		return err
-	}
+func (c *client) send(ctx context.Context, method, path, kind string, body []byte, answer any) (err error) {
+	defer must.Catch(&err)
+	resp := must.Get(c.open(ctx, method, path, kind, body))
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
+	text := must.Get(io.ReadAll(resp.Body))
 	if resp.StatusCode != http.StatusOK {
 		return refused(resp.StatusCode, path, text)
 	}
@@ -106,17 +103,12 @@ func (c *client) chat(ctx context.Context, text string) (string, error) {
 }
 
 // stream asks the same as chat, streamed, and puts the answer together.
-func (c *client) stream(ctx context.Context, text string) (string, error) {
-	resp, err := c.open(ctx, http.MethodPost, "/v1/chat/completions", "application/json", question(text, 24, true))
-	if err != nil {
-		return "", err
-	}
+func (c *client) stream(ctx context.Context, text string) (_ string, err error) {
+	defer must.Catch(&err)
+	resp := must.Get(c.open(ctx, http.MethodPost, "/v1/chat/completions", "application/json", question(text, 24, true)))
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		body, err := io.ReadAll(resp.Body)
-		if err != nil {
-			return "", err
-		}
+		body := must.Get(io.ReadAll(resp.Body))
 		return "", refused(resp.StatusCode, "stream", body)
 	}
 	var whole strings.Builder

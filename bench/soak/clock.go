@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // A clock that jumps: Go's package time as it is, but for seconds that are added to the time of
@@ -50,34 +52,24 @@ func init() {
 )
 
 // jumping builds a quern whose clock jumps an hour on, or back, with a signal.
-func jumping(ctx context.Context, o *options) (string, error) {
+func jumping(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
 		return "", fmt.Errorf("%w: it takes Go, to build a quern with a clock that jumps: %w", errNotHere, err)
 	}
 	source := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
-	text, err := os.ReadFile(source)
-	if err != nil {
-		return "", err
-	}
+	text := must.Get(os.ReadFile(source))
 	if strings.Count(string(text), wallNow) != 1 {
 		return "", fmt.Errorf("%s is not as it was when this was written: it has no %q", source, wallNow)
 	}
 	whole := strings.Replace(string(text), wallNow, jumpedIn, 1) + jumpVar
 	whole = strings.Replace(whole, "import (\n", "import (\n\t\"sync/atomic\"\n", 1)
-	here, err := filepath.Abs("cmd/quern")
-	if err != nil {
-		return "", err
-	}
+	here := must.Get(filepath.Abs("cmd/quern"))
 	overlay := map[string]string{source: filepath.Join(o.dir, "time.go"), filepath.Join(here, "jumps.go"): filepath.Join(o.dir, "jumps.go")}
-	list, err := json.Marshal(map[string]any{"Replace": overlay})
-	if err != nil {
-		return "", err
-	}
+	list := must.Get(json.Marshal(map[string]any{"Replace": overlay}))
 	for name, text := range map[string]string{"time.go": whole, "jumps.go": jumps, "overlay.json": string(list)} {
-		if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o600); err != nil {
-			return "", err
-		}
+		must.Do(os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o600))
 	}
 	quern := filepath.Join(o.dir, "quern")
 	build := exec.CommandContext(ctx, "go", "build", "-overlay", filepath.Join(o.dir, "overlay.json"), "-o", quern, "./cmd/quern")
@@ -90,17 +82,12 @@ func jumping(ctx context.Context, o *options) (string, error) {
 
 // clock has the clock jump an hour on and two back while a stream, a conversation's worth of chats
 // and a batch are under way and files are made. It builds a quern of its own for that.
-func clock(ctx context.Context, o *options) (string, error) {
-	quern, err := jumping(ctx, o)
-	if err != nil {
-		return "", err
-	}
+func clock(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
+	quern := must.Get(jumping(ctx, o))
 	mine := *o
 	mine.quern = quern
-	s, err := started(ctx, &mine, small+"jobs: {workers: 1}\n")
-	if err != nil {
-		return "", err
-	}
+	s := must.Get(started(ctx, &mine, small+"jobs: {workers: 1}\n"))
 	defer s.kill()
 	c := newClient(s)
 	const lines = 4000
@@ -114,17 +101,13 @@ func clock(ctx context.Context, o *options) (string, error) {
 		files = append(files, id)
 		return err
 	}
-	if err := put(input.String()); err != nil {
-		return "", err
-	}
+	must.Do(put(input.String()))
 	var b struct {
 		ID, Status string
 		Counts     struct{ Completed int } `json:"request_counts"`
 	}
-	if err := c.send(ctx, http.MethodPost, "/v1/batches", "application/json",
-		marshal(map[string]string{"input_file_id": files[0], "endpoint": "/v1/chat/completions", "completion_window": "24h"}), &b); err != nil {
-		return "", err
-	}
+	must.Do(c.send(ctx, http.MethodPost, "/v1/batches", "application/json",
+		marshal(map[string]string{"input_file_id": files[0], "endpoint": "/v1/chat/completions", "completion_window": "24h"}), &b))
 	done := 0
 	goesOn := func() error { // lines are run with this time of day too
 		if err := c.send(ctx, http.MethodGet, "/v1/batches/"+b.ID, "", nil, &b); err != nil {
@@ -136,15 +119,11 @@ func clock(ctx context.Context, o *options) (string, error) {
 		done = b.Counts.Completed
 		return nil
 	}
-	if err := poll(ctx, time.Minute, "the batch has begun", goesOn); err != nil {
-		return "", err
-	}
+	must.Do(poll(ctx, time.Minute, "the batch has begun", goesOn))
 	told := make(chan error, 1)
 	go func() { _, err := c.stream(ctx, "Tell me a story."); told <- err }()
 	for i, sig := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGUSR2, syscall.SIGUSR1} {
-		if err := s.jump(ctx, sig); err != nil {
-			return "", err
-		}
+		must.Do(s.jump(ctx, sig))
 		if _, err := c.stream(ctx, sum(i)); err != nil {
 			return "", fmt.Errorf("a chat after jump %d: %w", i+1, err)
 		}
@@ -158,7 +137,7 @@ func clock(ctx context.Context, o *options) (string, error) {
 	if err := <-told; err != nil {
 		return "", fmt.Errorf("the stream that was under way: %w", err)
 	}
-	err = poll(ctx, 2*time.Minute, "the batch is done", func() error {
+	must.Do(poll(ctx, 2*time.Minute, "the batch is done", func() error {
 		if err := c.send(ctx, http.MethodGet, "/v1/batches/"+b.ID, "", nil, &b); err != nil {
 			return err
 		}
@@ -166,17 +145,12 @@ func clock(ctx context.Context, o *options) (string, error) {
 			return fmt.Errorf("it is %s, %d lines are done", b.Status, b.Counts.Completed)
 		}
 		return nil
-	})
-	if err != nil {
-		return "", err
-	}
+	}))
 	if b.Counts.Completed != lines {
 		return "", fmt.Errorf("%d lines of %d are done", b.Counts.Completed, lines)
 	}
 	var list struct{ Data []struct{ ID string } }
-	if err := c.send(ctx, http.MethodGet, "/v1/files?limit=10000&purpose=batch&order=asc", "", nil, &list); err != nil {
-		return "", err
-	}
+	must.Do(c.send(ctx, http.MethodGet, "/v1/files?limit=10000&purpose=batch&order=asc", "", nil, &list))
 	if len(list.Data) != len(files) {
 		return "", fmt.Errorf("%d files are listed, %d were made", len(list.Data), len(files))
 	}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"quern/bench/internal/drive"
+	"quern/bench/internal/must"
 )
 
 // disk fills a small disk.
@@ -40,57 +41,37 @@ func mounted(ctx context.Context, o *options, name string, do func(context.Conte
 const space = 192 << 20
 
 // full fills a small disk that a server keeps everything on, and makes room again.
-func full(ctx context.Context, o *options) (string, error) {
+func full(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
 	mnt := filepath.Join(o.dir, "disk")
-	if err := os.Mkdir(mnt, 0o700); err != nil {
-		return "", err
-	}
+	must.Do(os.Mkdir(mnt, 0o700))
 	if err := unix.Mount("soak", mnt, "tmpfs", 0, fmt.Sprintf("size=%d,mode=700", space)); err != nil {
 		return "", fmt.Errorf("%w: a small file system: %w", errNotHere, err)
 	}
 	defer unix.Unmount(mnt, unix.MNT_DETACH)
 	for _, name := range []string{"tmp", "models", "jobs"} {
-		if err := os.Mkdir(filepath.Join(mnt, name), 0o700); err != nil {
-			return "", err
-		}
+		must.Do(os.Mkdir(filepath.Join(mnt, name), 0o700))
 	}
-	hub, err := startHub(12 << 20)
-	if err != nil {
-		return "", err
-	}
+	hub := must.Get(startHub(12 << 20))
 	defer hub.Close()
-	s, err := newServer(o, fmt.Sprintf("%smodel_dirs: [%s/models]\njobs: {dir: %[2]s/jobs}\nhub: {endpoint: http://%s}\n", small, mnt, hub.addr))
-	if err != nil {
-		return "", err
-	}
+	s := must.Get(newServer(o, fmt.Sprintf("%smodel_dirs: [%s/models]\njobs: {dir: %[2]s/jobs}\nhub: {endpoint: http://%s}\n", small, mnt, hub.addr)))
 	s.env = []string{"TMPDIR=" + filepath.Join(mnt, "tmp"), "HF_HOME=" + filepath.Join(o.dir, "hf")}
-	if _, err := s.start(ctx); err != nil {
-		return "", err
-	}
+	must.Get(s.start(ctx))
 	defer s.kill()
 	c := newClient(s)
 
 	// While there is room.
 	lines := []byte(`{"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"Hello"}],"max_tokens":4}}` + "\n")
-	input, err := c.upload(ctx, lines)
-	if err != nil {
-		return "", err
-	}
+	input := must.Get(c.upload(ctx, lines))
 	kept := archive{files: map[string][]byte{input: lines}}
 	content := []byte(strings.Repeat(`{"text": "`+strings.Repeat("x", 1000)+"\"}\n", 1000))
 	for range 4 {
-		id, err := c.upload(ctx, content)
-		if err != nil {
-			return "", err
-		}
+		id := must.Get(c.upload(ctx, content))
 		kept.files[id] = content
 	}
 
 	// None is left.
-	ballast, err := fill(filepath.Join(mnt, "ballast"))
-	if err != nil {
-		return "", err
-	}
+	ballast := must.Get(fill(filepath.Join(mnt, "ballast")))
 	said := fmt.Sprintf("of %d MiB, %d filled", space>>20, ballast>>20)
 	for name, do := range map[string]func() error{
 		"an upload": func() error { _, err := c.upload(ctx, content); return err },
@@ -123,9 +104,7 @@ func full(ctx context.Context, o *options) (string, error) {
 
 	// There is room again.
 	begin := func() error { _, err := c.batch(ctx, input); return err }
-	if err := os.Remove(filepath.Join(mnt, "ballast")); err != nil {
-		return "", err
-	}
+	must.Do(os.Remove(filepath.Join(mnt, "ballast")))
 	err = poll(ctx, 30*time.Second, "work goes on when there is room", func() error {
 		id, err := c.upload(ctx, content)
 		if err == nil {

@@ -11,25 +11,20 @@ import (
 	"slices"
 	"time"
 
+	"quern/bench/internal/must"
 	"quern/engine/builtin"
 )
 
 // first compares the first request after a start with the second, of servers that warmed their
 // model up and, by turns, of some that did not.
-func first(ctx context.Context, o *options) (string, error) {
+func first(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
 	var took [2][2][]time.Duration // warmed up or not, first and second
 	file := filepath.Join(o.dir, "first.gguf")
-	if err := os.WriteFile(file, builtin.GGUF(), 0o600); err != nil {
-		return "", err
-	}
+	must.Do(os.WriteFile(file, builtin.GGUF(), 0o600))
 	for n := range 2 * o.times {
-		s, err := newServer(o, fmt.Sprintf("%swarm_up: %v\nmodels: [{path: %s, preload: true}]\n", small, n%2 == 0, file))
-		if err != nil {
-			return "", err
-		}
-		if err := s.asks(ctx, &took[n%2]); err != nil {
-			return "", err
-		}
+		s := must.Get(newServer(o, fmt.Sprintf("%swarm_up: %v\nmodels: [{path: %s, preload: true}]\n", small, n%2 == 0, file)))
+		must.Do(s.asks(ctx, &took[n%2]))
 	}
 	warm, firstWarm := ratio(took[0])
 	cold, firstCold := ratio(took[1])
@@ -41,10 +36,9 @@ func first(ctx context.Context, o *options) (string, error) {
 }
 
 // asks starts a server, and adds what its first answers took.
-func (s *server) asks(ctx context.Context, took *[2][]time.Duration) error {
-	if _, err := s.start(ctx); err != nil {
-		return err
-	}
+func (s *server) asks(ctx context.Context, took *[2][]time.Duration) (err error) {
+	defer must.Catch(&err)
+	must.Get(s.start(ctx))
 	defer s.kill()
 	c := newClient(s)
 	defer c.http.CloseIdleConnections()
@@ -54,9 +48,7 @@ func (s *server) asks(ctx context.Context, took *[2][]time.Duration) error {
 	for i := range took {
 		began := time.Now()
 		body := marshal(map[string]any{"prompt": fmt.Sprintf("Text %d of as many words as the other.", i), "max_tokens": 16, "ignore_eos": true, "temperature": 0})
-		if err := c.send(ctx, http.MethodPost, "/v1/completions", "application/json", body, nil); err != nil {
-			return err
-		}
+		must.Do(c.send(ctx, http.MethodPost, "/v1/completions", "application/json", body, nil))
 		took[i] = append(took[i], time.Since(began))
 	}
 	return s.stop()

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // An archive is the files that a server has accepted.
@@ -38,19 +40,14 @@ func (a *archive) fill(ctx context.Context, c *client, writer int) {
 
 // kill kills a server again and again while it takes files and answers. Each time it has to be
 // back soon, with every file that it has accepted, and nothing of those it has not.
-func kill(ctx context.Context, o *options) (string, error) {
-	s, err := newServer(o, small)
-	if err != nil {
-		return "", err
-	}
+func kill(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
+	s := must.Get(newServer(o, small))
 	defer s.kill()
 	a := &archive{files: map[string][]byte{}}
 	var took []time.Duration
 	for n := 0; ; n++ {
-		t, err := s.start(ctx)
-		if err != nil {
-			return "", err
-		}
+		t := must.Get(s.start(ctx))
 		took = append(took, t)
 		c := newClient(s)
 		if err := a.check(ctx, c); err != nil {
@@ -77,13 +74,9 @@ func kill(ctx context.Context, o *options) (string, error) {
 		s.kill()
 		all.Wait()
 		c.http.CloseIdleConnections()
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
+		must.Do(ctx.Err())
 	}
-	if err := a.alone(o); err != nil {
-		return "", err
-	}
+	must.Do(a.alone(o))
 	slices.Sort(took)
 	slowest := took[len(took)-1]
 	said := fmt.Sprintf("%d kills, %d files whole; ready again after %v (median), %v at most", o.times, len(a.files), took[len(took)/2].Round(time.Millisecond), slowest.Round(time.Millisecond))
@@ -95,15 +88,14 @@ func kill(ctx context.Context, o *options) (string, error) {
 
 // check looks at all files of the last life and some of those before, and that the server lists
 // no other but such as were under way.
-func (a *archive) check(ctx context.Context, c *client) error {
+func (a *archive) check(ctx context.Context, c *client) (err error) {
+	defer must.Catch(&err)
 	n := 0
 	for id, content := range a.files { // in a random order
 		if n++; n > 50 {
 			break
 		}
-		if err := c.whole(ctx, id, content); err != nil {
-			return err
-		}
+		must.Do(c.whole(ctx, id, content))
 	}
 	var list struct {
 		Data []struct {
@@ -111,9 +103,7 @@ func (a *archive) check(ctx context.Context, c *client) error {
 			Bytes int64
 		}
 	}
-	if err := c.send(ctx, http.MethodGet, "/v1/files?limit=10000", "", nil, &list); err != nil {
-		return err
-	}
+	must.Do(c.send(ctx, http.MethodGet, "/v1/files?limit=10000", "", nil, &list))
 	for _, f := range list.Data {
 		if _, known := a.files[f.ID]; known {
 			continue

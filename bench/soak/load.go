@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // A crowd is clients of all kinds, and what came of their requests.
@@ -152,30 +154,21 @@ func (c *crowd) leaves(ctx context.Context, i int) error {
 var story = marshal(map[string]any{"prompt": "Once", "stream": true, "max_tokens": 500, "temperature": 1.2, "ignore_eos": true})
 
 // post writes a request for a story to a connection of its own.
-func (c *client) post(ctx context.Context, d net.Dialer) (net.Conn, error) {
-	u, err := url.Parse(c.base)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := d.DialContext(ctx, "tcp", u.Host)
-	if err != nil {
-		return nil, err
-	}
+func (c *client) post(ctx context.Context, d net.Dialer) (_ net.Conn, err error) {
+	defer must.Catch(&err)
+	u := must.Get(url.Parse(c.base))
+	conn := must.Get(d.DialContext(ctx, "tcp", u.Host))
 	_, err = fmt.Fprintf(conn, "POST /v1/completions HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", u.Host, len(story), story)
 	return conn, err
 }
 
 // dawdles reads a few bytes at a time, and is gone before the end.
-func (c *crowd) dawdles(ctx context.Context, _ int) error {
-	conn, err := c.post(ctx, net.Dialer{})
-	if err != nil {
-		return err
-	}
+func (c *crowd) dawdles(ctx context.Context, _ int) (err error) {
+	defer must.Catch(&err)
+	conn := must.Get(c.post(ctx, net.Dialer{}))
 	defer conn.Close()
 	for range 20 {
-		if _, err := conn.Read(make([]byte, 16)); err != nil {
-			return err
-		}
+		must.Get(conn.Read(make([]byte, 16)))
 		select {
 		case <-ctx.Done():
 			return nil
@@ -213,32 +206,23 @@ func (c *crowd) speech(ctx context.Context, i int) error {
 }
 
 // file uploads, reads and removes one.
-func (c *crowd) file(ctx context.Context, i int) error {
+func (c *crowd) file(ctx context.Context, i int) (err error) {
+	defer must.Catch(&err)
 	content := []byte(strings.Repeat(fmt.Sprintf("{\"n\": %d}\n", i), 1000))
-	id, err := c.upload(ctx, content)
-	if err != nil {
-		return err
-	}
-	if err := c.whole(ctx, id, content); err != nil {
-		return err
-	}
+	id := must.Get(c.upload(ctx, content))
+	must.Do(c.whole(ctx, id, content))
 	return c.send(ctx, http.MethodDelete, "/v1/files/"+id, "", nil, nil)
 }
 
 // load is clients of all kinds for a while. What the server takes is compared between a fifth of
 // the time, when it has seen everything once, and the end, each without clients.
-func load(ctx context.Context, o *options) (string, error) {
-	s, err := started(ctx, o, small)
-	if err != nil {
-		return "", err
-	}
+func load(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
+	s := must.Get(started(ctx, o, small))
 	defer s.kill()
 	c := newCrowd(s)
 	c.work(ctx, o.clients, o.d/5)
-	before, err := s.rests(ctx, usage{})
-	if err != nil {
-		return "", err
-	}
+	before := must.Get(s.rests(ctx, usage{}))
 	c.work(ctx, o.clients, o.d-o.d/5)
 	after, err := s.rests(ctx, before)
 	said, faults := c.told()

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // A group is a control group with a limit of memory.
@@ -75,20 +77,13 @@ func (g *group) remove() error {
 // memory gives a server little memory and asks for more: long prompts of many clients, uploads
 // and speech. It may refuse; it may not be killed.
 func memory(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
 	const limit = 128 << 20 // less than the cache of 64 sequences and what else there is
-	g, err := newGroup(limit)
-	if err != nil {
-		return "", err
-	}
+	g := must.Get(newGroup(limit))
 	defer func() { err = errors.Join(err, g.remove()) }()
-	s, err := newServer(o, "model_defaults: {queue: 1000}\n")
-	if err != nil {
-		return "", err
-	}
+	s := must.Get(newServer(o, "model_defaults: {queue: 1000}\n"))
 	s.wrap = []string{"sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, g.dir}
-	if _, err := s.start(ctx); err != nil {
-		return "", err
-	}
+	must.Get(s.start(ctx))
 	defer s.kill()
 	c := newCrowd(s)
 	c.work(ctx, 2*o.clients, o.d)
@@ -96,9 +91,7 @@ func memory(ctx context.Context, o *options) (_ string, err error) {
 	fmt.Println(said)
 	killed, err := g.count(g.killed, g.killOf)
 	peak, err2 := g.count(g.peak, "")
-	if err := errors.Join(err, err2, faults, ctx.Err()); err != nil {
-		return "", err
-	}
+	must.Do(errors.Join(err, err2, faults, ctx.Err()))
 	if killed > 0 {
 		return "", fmt.Errorf("%d processes were killed for memory", killed)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"quern/bench/internal/drive"
+	"quern/bench/internal/must"
 )
 
 // power takes the power away: the server keeps all on a drive that loses what was not synced when
@@ -63,13 +64,14 @@ func (l *ledger) known(ctx context.Context, c *client) error {
 }
 
 // ended waits for every batch, and counts its answers.
-func (l *ledger) ended(ctx context.Context, c *client) error {
+func (l *ledger) ended(ctx context.Context, c *client) (err error) {
+	defer must.Catch(&err)
 	for id, lines := range l.batches {
 		var b struct {
 			Status string
 			Output string `json:"output_file_id"`
 		}
-		err := poll(ctx, 5*time.Minute, "batch "+id+" has ended", func() error {
+		must.Do(poll(ctx, 5*time.Minute, "batch "+id+" has ended", func() error {
 			if err := c.send(ctx, http.MethodGet, "/v1/batches/"+id, "", nil, &b); err != nil {
 				return err
 			}
@@ -77,14 +79,9 @@ func (l *ledger) ended(ctx context.Context, c *client) error {
 				return fmt.Errorf("it is %s", b.Status)
 			}
 			return nil
-		})
-		if err != nil {
-			return err
-		}
+		}))
 		var out []byte
-		if err := c.send(ctx, http.MethodGet, "/v1/files/"+b.Output+"/content", "", nil, &out); err != nil {
-			return err
-		}
+		must.Do(c.send(ctx, http.MethodGet, "/v1/files/"+b.Output+"/content", "", nil, &out))
 		seen := map[string]int{}
 		for text := bufio.NewScanner(bytes.NewReader(out)); text.Scan(); {
 			_, rest, _ := bytes.Cut(text.Bytes(), []byte(`"custom_id":"`))
@@ -101,23 +98,16 @@ func (l *ledger) ended(ctx context.Context, c *client) error {
 }
 
 // outages takes the power away again and again.
-func outages(ctx context.Context, o *options) (string, error) {
-	d, err := drive.New(ctx, o.dir)
-	if err != nil {
-		return "", err
-	}
+func outages(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
+	d := must.Get(drive.New(ctx, o.dir))
 	defer d.Close()
-	s, err := newServer(o, fmt.Sprintf("%sjobs: {dir: %s/jobs}\n", small, d.At))
-	if err != nil {
-		return "", err
-	}
+	s := must.Get(newServer(o, fmt.Sprintf("%sjobs: {dir: %s/jobs}\n", small, d.At)))
 	defer s.kill()
 	a, l := &archive{files: map[string][]byte{}}, &ledger{batches: map[string]int{}}
 	c := newClient(s)
 	for n := range o.times {
-		if _, err := s.start(ctx); err != nil {
-			return "", err
-		}
+		must.Get(s.start(ctx))
 		if err := errors.Join(a.check(ctx, c), l.known(ctx, c)); err != nil {
 			return "", fmt.Errorf("after %d outages: %w", n, err)
 		}
@@ -129,19 +119,13 @@ func outages(ctx context.Context, o *options) (string, error) {
 			return "", ctx.Err()
 		case <-time.After(200*time.Millisecond + rand.N(800*time.Millisecond)):
 		}
-		if err := d.Mark(); err != nil {
-			return "", err
-		}
+		must.Do(d.Mark())
 		s.kill() // with its writes and syncs under way
 		all.Wait()
 		c.http.CloseIdleConnections()
-		if err := d.Cut(ctx); err != nil {
-			return "", err
-		}
+		must.Do(d.Cut(ctx))
 	}
-	if _, err := s.start(ctx); err != nil {
-		return "", err
-	}
+	must.Get(s.start(ctx))
 	if err := errors.Join(a.check(ctx, c), l.known(ctx, c), l.ended(ctx, c)); err != nil {
 		return "", fmt.Errorf("after %d outages: %w", o.times, err)
 	}

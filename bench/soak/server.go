@@ -19,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"quern/bench/internal/must"
 )
 
 // A server is a quern that is started, asked how it is, and ended.
@@ -61,21 +63,18 @@ func started(ctx context.Context, o *options, extra string) (*server, error) {
 }
 
 // start starts it, and returns how long it took until it was ready.
-func (s *server) start(ctx context.Context) (time.Duration, error) {
-	log, err := os.OpenFile(s.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return 0, err
-	}
+func (s *server) start(ctx context.Context) (_ time.Duration, err error) {
+	defer must.Catch(&err)
+	log := must.Get(os.OpenFile(s.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600))
 	defer log.Close()
 	args := slices.Concat(s.wrap, []string{s.quern, "serve", "--config", filepath.Join(s.dir, "quern.yaml")})
-	s.cmd = exec.Command(args[0], args[1:]...)
-	s.cmd.Stdout, s.cmd.Stderr = log, log
-	s.cmd.Env = slices.Concat(os.Environ(), []string{"HOME=" + s.dir, "XDG_DATA_HOME=" + filepath.Join(s.dir, "data"), "XDG_CONFIG_HOME=" + s.dir}, s.env)
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = slices.Concat(os.Environ(), []string{"HOME=" + s.dir, "XDG_DATA_HOME=" + filepath.Join(s.dir, "data"), "XDG_CONFIG_HOME=" + s.dir}, s.env)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	began := time.Now()
-	if err := s.cmd.Start(); err != nil {
-		return 0, err
-	}
+	must.Do(cmd.Start())
+	s.cmd = cmd
 	err = poll(ctx, time.Minute, "the server is ready", func() error { return get(ctx, s.base+"/readyz", io.Discard) })
 	return time.Since(began), err
 }
@@ -142,20 +141,13 @@ func (s *server) metrics(ctx context.Context) (map[string]float64, error) {
 }
 
 // get fails where the answer is not 200.
-func get(ctx context.Context, url string, to io.Writer) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
+func get(ctx context.Context, url string, to io.Writer) (err error) {
+	defer must.Catch(&err)
+	r := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, url, nil))
 	r.Close = true // it leaves nothing behind that would be counted
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
+	resp := must.Get(http.DefaultClient.Do(r))
 	defer resp.Body.Close()
-	if _, err := io.Copy(to, resp.Body); err != nil {
-		return err
-	}
+	must.Get(io.Copy(to, resp.Body))
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", url, resp.Status)
 	}

@@ -15,43 +15,32 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"quern/bench/internal/must"
 )
 
 const slowReaders = 200
 
 // slow has clients ask for long answers and read nothing of them.
-func slow(ctx context.Context, o *options) (string, error) {
+func slow(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
 	const limit = 2 * time.Second
-	s, err := started(ctx, o, fmt.Sprintf("%sstream_write_timeout: %v\n", small, limit))
-	if err != nil {
-		return "", err
-	}
+	s := must.Get(started(ctx, o, fmt.Sprintf("%sstream_write_timeout: %v\n", small, limit)))
 	defer s.kill()
 	c := newClient(s)
-	if _, err := c.chat(ctx, "Hello"); err != nil {
-		return "", err
-	}
+	must.Get(c.chat(ctx, "Hello"))
 	// As many that read take as much of the model; what is left to others is compared with that.
 	var all sync.WaitGroup
 	for range slowReaders {
-		conn, err := c.post(ctx, net.Dialer{})
-		if err != nil {
-			return "", err
-		}
+		conn := must.Get(c.post(ctx, net.Dialer{}))
 		all.Go(func() {
 			defer conn.Close()
 			_, _ = io.Copy(io.Discard, conn)
 		})
 	}
-	beside, err := c.waits(ctx, o.clients, 200)
-	if err != nil {
-		return "", err
-	}
+	beside := must.Get(c.waits(ctx, o.clients, 200))
 	all.Wait()
-	before, err := s.rests(ctx, usage{})
-	if err != nil {
-		return "", err
-	}
+	before := must.Get(s.rests(ctx, usage{}))
 	// Small segments and a small window: the kernel takes little for a client that does not read.
 	d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
 		var err error
@@ -61,22 +50,13 @@ func slow(ctx context.Context, o *options) (string, error) {
 		return errors.Join(control, err)
 	}}
 	for range slowReaders {
-		conn, err := c.post(ctx, d)
-		if err != nil {
-			return "", err
-		}
+		conn := must.Get(c.post(ctx, d))
 		defer conn.Close()
 	}
-	busy, err := c.waits(ctx, o.clients, 200)
-	if err != nil {
-		return "", err
-	}
+	busy := must.Get(c.waits(ctx, o.clients, 200))
 	began := time.Now()
 	// All are dropped although none of them leaves.
-	after, err := s.rests(ctx, before)
-	if err != nil {
-		return "", err
-	}
+	after := must.Get(s.rests(ctx, before))
 	said := fmt.Sprintf("%d clients that do not read are dropped, the last %v after others' answers; p95 of those %v, beside as many that read %v; %v", slowReaders,
 		time.Since(began).Round(100*time.Millisecond), busy, beside, after)
 	if o.ratio > 0 && float64(busy) > o.ratio*float64(beside) {

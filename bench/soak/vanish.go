@@ -11,28 +11,23 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"quern/bench/internal/must"
 )
 
 // vanished are connections whose machine has lost power, as the server sees it: the kernel drops
 // all that arrives for them before it is looked at, so nothing is acknowledged, and no end is sent.
 func vanished(ctx context.Context, s *server, n int, request string) (conns []net.Conn, err error) {
+	defer must.Catch(&err)
 	for range n {
 		var d net.Dialer
-		c, err := d.DialContext(ctx, "tcp", s.base[len("http://"):])
-		if err != nil {
-			return conns, err
-		}
+		c := must.Get(d.DialContext(ctx, "tcp", s.base[len("http://"):]))
 		conns = append(conns, c)
-		if _, err := c.Write([]byte(request)); err != nil {
-			return conns, err
-		}
+		must.Get(c.Write([]byte(request)))
 		if _, err := c.Read(make([]byte, 16)); err != nil { // the answer has begun
 			return conns, err
 		}
-		raw, err := c.(*net.TCPConn).SyscallConn()
-		if err != nil {
-			return conns, err
-		}
+		raw := must.Get(c.(*net.TCPConn).SyscallConn())
 		var dropped error
 		err = raw.Control(func(fd uintptr) {
 			nothing := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: 0}}
@@ -46,54 +41,32 @@ func vanished(ctx context.Context, s *server, n int, request string) (conns []ne
 }
 
 // vanish has clients vanish, between two requests and in the middle of an answer.
-func vanish(ctx context.Context, o *options) (string, error) {
-	s, err := started(ctx, o, small)
-	if err != nil {
-		return "", err
-	}
+func vanish(ctx context.Context, o *options) (_ string, err error) {
+	defer must.Catch(&err)
+	s := must.Get(started(ctx, o, small))
 	defer s.kill()
-	if _, err := newClient(s).chat(ctx, "Hello"); err != nil {
-		return "", err
-	}
-	before, err := s.rests(ctx, usage{})
-	if err != nil {
-		return "", err
-	}
+	must.Get(newClient(s).chat(ctx, "Hello"))
+	before := must.Get(s.rests(ctx, usage{}))
 	const each = 20
-	idle, err := vanished(ctx, s, each, "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-	if err != nil {
-		return "", err
-	}
-	busy, err := vanished(ctx, s, each, fmt.Sprintf("POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(story), story))
-	if err != nil {
-		return "", err
-	}
-	talks, err := vanished(ctx, s, each/2, "GET /v1/realtime?model=quern-tiny HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c29tZSBvZiBzb2FrLiAgIQ==\r\n\r\n")
-	if err != nil {
-		return "", err
-	}
+	idle := must.Get(vanished(ctx, s, each, "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"))
+	busy := must.Get(vanished(ctx, s, each, fmt.Sprintf("POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(story), story)))
+	talks := must.Get(vanished(ctx, s, each/2, "GET /v1/realtime?model=quern-tiny HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c29tZSBvZiBzb2FrLiAgIQ==\r\n\r\n"))
 	defer func() {
 		for _, c := range slices.Concat(idle, busy, talks) {
 			c.Close()
 		}
 	}()
-	open, err := s.usage(ctx)
-	if err != nil {
-		return "", err
-	}
+	open := must.Get(s.usage(ctx))
 	if open.files < before.files+each+each/2 {
 		return "", fmt.Errorf("%d clients vanished, and the server has %v; before %v", 2*each+each/2, open, before)
 	}
 	began := time.Now()
-	err = poll(ctx, 75*time.Second, "connections without the other end are closed", func() error {
+	must.Do(poll(ctx, 75*time.Second, "connections without the other end are closed", func() error {
 		u, err := s.usage(ctx)
 		if err == nil && (u.files > before.files+4 || u.goroutines > before.goroutines+4) {
 			err = fmt.Errorf("%v; before %v", u, before)
 		}
 		return err
-	})
-	if err != nil {
-		return "", err
-	}
+	}))
 	return fmt.Sprintf("%d clients between requests, %d in an answer and %d in a conversation are given up after %v", each, each, each/2, time.Since(began).Round(time.Second)), s.stop()
 }

@@ -25,9 +25,7 @@ func help(cmd *cobra.Command, _ []string) {
 	w, flush := terminal.Breaking(cmd.OutOrStdout())
 	defer flush()
 	text := cmd.Long
-	if text == "" {
-		text = cmd.Short
-	}
+	text = cmp.Or(text, cmd.Short)
 	fmt.Fprintf(w, "%s\n\n", text)
 	// Help that goes to a closed pipe is no failure.
 	_ = writeUsage(w, cmd)

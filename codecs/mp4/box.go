@@ -105,65 +105,51 @@ func (f *file) content(b box, n, limit int64) ([]byte, error) {
 	return p, f.read(p, b.off)
 }
 
-// A cursor reads big-endian numbers one after the other.
+// A cursor reads big-endian numbers one after the other. Its first error stays: io.EOF where
+// what is left is no whole number. Numbers are 0 from then on.
 type cursor struct {
 	f        *file
 	off, end int64
 	buf      []byte // of what is before off
 	store    *[1024]byte
+	err      error
 }
 
 func (f *file) cursor(b box, skip int64) cursor {
 	return cursor{f: f, off: min(b.off+skip, b.end), end: b.end, store: new([1024]byte)}
 }
 
-// bytes returns the next n bytes, n at most 8, until the next call, or io.EOF.
-func (c *cursor) bytes(n int) ([]byte, error) {
-	if len(c.buf) < n {
-		kept := copy(c.store[:], c.buf)
-		more := int(min(int64(len(c.store)-kept), c.end-c.off))
-		if kept+more < n {
-			return nil, io.EOF
-		}
-		if err := c.f.read(c.store[kept:][:more], c.off); err != nil {
-			return nil, err
-		}
-		c.off += int64(more)
-		c.buf = c.store[:kept+more]
+// fill makes n bytes, n at most 8, lie in buf, or returns io.EOF.
+func (c *cursor) fill(n int) error {
+	if len(c.buf) >= n {
+		return nil
 	}
-	p := c.buf[:n]
+	kept := copy(c.store[:], c.buf)
+	more := int(min(int64(len(c.store)-kept), c.end-c.off))
+	if kept+more < n {
+		return io.EOF
+	}
+	if err := c.f.read(c.store[kept:][:more], c.off); err != nil {
+		return err
+	}
+	c.off += int64(more)
+	c.buf = c.store[:kept+more]
+	return nil
+}
+
+// uint reads a number of n bytes, n at most 8.
+func (c *cursor) uint(n int) (v uint64) {
+	if c.err == nil {
+		c.err = c.fill(n)
+	}
+	if c.err != nil {
+		return 0
+	}
+	for _, b := range c.buf[:n] {
+		v = v<<8 | uint64(b)
+	}
 	c.buf = c.buf[n:]
-	return p, nil
+	return v
 }
 
-func (c *cursor) u8() (uint8, error) {
-	p, err := c.bytes(1)
-	if err != nil {
-		return 0, err
-	}
-	return p[0], nil
-}
-
-func (c *cursor) u16() (uint16, error) {
-	p, err := c.bytes(2)
-	if err != nil {
-		return 0, err
-	}
-	return binary.BigEndian.Uint16(p), nil
-}
-
-func (c *cursor) u32() (uint32, error) {
-	p, err := c.bytes(4)
-	if err != nil {
-		return 0, err
-	}
-	return binary.BigEndian.Uint32(p), nil
-}
-
-func (c *cursor) u64() (uint64, error) {
-	p, err := c.bytes(8)
-	if err != nil {
-		return 0, err
-	}
-	return binary.BigEndian.Uint64(p), nil
-}
+func (c *cursor) u32() uint32 { return uint32(c.uint(4)) }

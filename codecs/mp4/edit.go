@@ -32,55 +32,34 @@ func (s span) earlier(n int64) span {
 // ISO/IEC 14496-12, 8.6.6.
 func (f *file) readEdits(elst box) ([]edit, error) {
 	c := f.cursor(elst, 0)
-	version, err := c.u32()
-	if err != nil {
-		return nil, noEOF(err)
-	}
-	n, err := c.u32()
-	if err != nil {
-		return nil, noEOF(err)
+	version, n := c.u32(), c.u32()
+	if c.err != nil {
+		return nil, noEOF(c.err)
 	}
 	if n > maxEdits {
 		return nil, fmt.Errorf("%w: %d edits", ErrUnsupported, n)
 	}
 	var edits []edit
 	for range n {
-		e, err := readEdit(&c, version>>24 == 1)
-		if err == io.EOF {
+		e := readEdit(&c, version>>24 == 1)
+		if c.err == io.EOF {
 			break
-		} else if err != nil {
-			return nil, err
+		} else if c.err != nil {
+			return nil, c.err
 		}
 		edits = append(edits, e)
 	}
 	return edits, nil
 }
 
-func readEdit(c *cursor, wide bool) (edit, error) {
-	var e edit
+func readEdit(c *cursor, wide bool) (e edit) {
 	if wide {
-		d, err := c.u64()
-		if err != nil {
-			return e, err
-		}
-		start, err := c.u64()
-		if err != nil {
-			return e, err
-		}
-		e = edit{d, int64(start)}
+		e = edit{c.uint(8), int64(c.uint(8))}
 	} else {
-		d, err := c.u32()
-		if err != nil {
-			return e, err
-		}
-		start, err := c.u32()
-		if err != nil {
-			return e, err
-		}
-		e = edit{uint64(d), int64(int32(start))}
+		e = edit{c.uint(4), int64(int32(c.u32()))}
 	}
-	_, err := c.u32() // speed
-	return e, err
+	c.u32() // speed
+	return e
 }
 
 // readGapless returns what a tag iTunSMPB says: the samples of encoder delay

@@ -85,35 +85,24 @@ func (g *fragments) openTrack(traf box) error {
 		return nil
 	}
 	c := g.f.cursor(tfhd, 0)
-	flags, err := c.u32()
-	if err != nil {
-		return noEOF(err)
-	}
-	if id, err := c.u32(); err != nil || id != g.track {
-		return noEOF(err)
+	flags, id := c.u32(), c.u32()
+	if c.err != nil || id != g.track {
+		return noEOF(c.err)
 	}
 	g.base, g.size = g.moofStart, g.trexSize
 	if flags&tfhdBase != 0 {
-		base, err := c.u64()
-		if err != nil {
-			return noEOF(err)
-		}
-		g.base = int64(base)
+		g.base = int64(c.uint(8))
 	}
-	for _, field := range []struct {
-		flag uint32
-		to   *int64
-	}{{tfhdDescription, nil}, {tfhdDuration, nil}, {tfhdSize, &g.size}} {
-		if flags&field.flag == 0 {
-			continue
+	for _, flag := range []uint32{tfhdDescription, tfhdDuration} {
+		if flags&flag != 0 {
+			c.u32()
 		}
-		v, err := c.u32()
-		if err != nil {
-			return noEOF(err)
-		}
-		if field.to != nil {
-			*field.to = int64(v)
-		}
+	}
+	if flags&tfhdSize != 0 {
+		g.size = int64(c.u32())
+	}
+	if c.err != nil {
+		return noEOF(c.err)
 	}
 	g.off = g.base
 	g.traf = g.f.walk(traf, 0)
@@ -126,29 +115,17 @@ func (g *fragments) openRun(b box) error {
 		return nil
 	}
 	g.run = g.f.cursor(b, 0)
-	var err error
-	if g.flags, err = g.run.u32(); err != nil {
-		return noEOF(err)
-	}
-	if g.left, err = g.run.u32(); err != nil {
-		return noEOF(err)
-	}
+	g.flags, g.left = g.run.u32(), g.run.u32()
 	if g.flags&trunOffset != 0 {
-		off, err := g.run.u32()
-		if err != nil {
-			return noEOF(err)
-		}
-		g.off = g.base + int64(int32(off))
+		g.off = g.base + int64(int32(g.run.u32()))
 	}
 	if g.flags&trunFirstFlags != 0 {
-		if _, err := g.run.u32(); err != nil {
-			return noEOF(err)
-		}
+		g.run.u32()
 	}
 	if g.flags&trunSize == 0 && g.size == 0 {
 		g.left = 0 // as many samples of nothing as the run likes
 	}
-	return nil
+	return noEOF(g.run.err)
 }
 
 // readSample reads the fields of a sample.
@@ -159,13 +136,12 @@ func (g *fragments) readSample() (sample, error) {
 		if g.flags&flag == 0 {
 			continue
 		}
-		v, err := g.run.u32()
-		if err != nil {
-			return sample{}, err
-		}
-		if flag == trunSize {
+		if v := g.run.u32(); flag == trunSize {
 			size = int64(v)
 		}
+	}
+	if g.run.err != nil {
+		return sample{}, g.run.err
 	}
 	s := sample{g.off, size}
 	g.off += size

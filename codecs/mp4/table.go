@@ -74,25 +74,15 @@ func newTable(f *file, stbl box) (*table, error) {
 
 // readRun reads the next run of chunks that have as many samples each.
 func (t *table) readRun() error {
-	first, err := t.runs.u32()
-	if err == io.EOF {
-		t.nextFirst = 0
+	t.nextFirst = t.runs.u32()
+	if t.runs.err == io.EOF {
 		return nil
-	} else if err != nil {
-		return err
 	}
-	if t.nextCount, err = t.runs.u32(); err != nil {
-		return noEOF(err)
-	}
-	description, err := t.runs.u32()
-	if err != nil {
-		return noEOF(err)
-	}
-	if description > 1 {
+	t.nextCount = t.runs.u32()
+	if description := t.runs.u32(); description > 1 {
 		return fmt.Errorf("%w: sound description that changes", ErrUnsupported)
 	}
-	t.nextFirst = first
-	return nil
+	return noEOF(t.runs.err)
 }
 
 // next returns the next sample, or io.EOF.
@@ -126,36 +116,26 @@ func (t *table) readChunk() error {
 		}
 	}
 	t.in = t.count
+	size := 4
 	if t.wide {
-		off, err := t.chunks.u64()
-		t.off = int64(off)
-		return err
+		size = 8
 	}
-	off, err := t.chunks.u32()
-	t.off = int64(off)
-	return err
+	t.off = int64(t.chunks.uint(size))
+	return t.chunks.err
 }
 
 func (t *table) readSize() (int64, error) {
 	if t.fixed != 0 {
 		return t.fixed, nil
 	}
-	switch t.bits {
-	case 4:
+	if t.bits == 4 {
 		if n := t.low; n >= 0 {
 			t.low = -1
 			return int64(n), nil
 		}
-		n, err := t.sizes.u8()
+		n := t.sizes.uint(1)
 		t.low = int(n & 15)
-		return int64(n >> 4), err
-	case 8:
-		n, err := t.sizes.u8()
-		return int64(n), err
-	case 16:
-		n, err := t.sizes.u16()
-		return int64(n), err
+		return int64(n >> 4), t.sizes.err
 	}
-	n, err := t.sizes.u32()
-	return int64(n), err
+	return int64(t.sizes.uint(t.bits / 8)), t.sizes.err
 }

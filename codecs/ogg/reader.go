@@ -1,6 +1,7 @@
 package ogg
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -161,9 +162,7 @@ func (d *Reader) openLink(p page) {
 		queue: d.queue, store: d.store, pack: packets{partial: d.pack.partial[:0]},
 		out: d.out, note: d.note,
 	}
-	if d.codec == "" {
-		d.codec = codec
-	}
+	d.codec = cmp.Or(d.codec, codec)
 }
 
 // begin is called between the headers of a link and its first packet of audio.

@@ -113,7 +113,16 @@ func (c *cache) Copy(near int, dst, src int32) {
 		c.host.Copy(near, dst, src)
 	}
 	// An error is a fault of the device, which the next Run reports.
-	c.b.do(func() error {
+	c.each(func(_ int, d *device, held slab) error {
+		return c.layersOf(held, near, func(at driver.Ptr, block int64) error {
+			return d.stream.Copy(at+driver.Ptr(int64(dst)*block), at+driver.Ptr(int64(src)*block), block)
+		})
+	})
+}
+
+// each calls f for each device, in its context, with what it has of the cache.
+func (c *cache) each(f func(i int, d *device, held slab) error) error {
+	return c.b.do(func() error {
 		if err := c.b.lost(c.age); err != nil {
 			return err
 		}
@@ -122,19 +131,26 @@ func (c *cache) Copy(near int, dst, src int32) {
 			if err := d.ctx.Enter(); err != nil {
 				return err
 			}
-			for l := held.layers.from; l < held.layers.to; l++ {
-				if c.spec.Layers[l].Near != near {
-					continue
-				}
-				block, _ := c.spec.LayerBytes(l)
-				at := held.at + driver.Ptr(c.between(held.layers.from, l))
-				if err := d.stream.Copy(at+driver.Ptr(int64(dst)*block), at+driver.Ptr(int64(src)*block), block); err != nil {
-					return err
-				}
+			if err := f(i, d, held); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
+}
+
+// layersOf calls f for each layer of a pool in held: where it begins, and the size of a block.
+func (c *cache) layersOf(held slab, near int, f func(at driver.Ptr, block int64) error) error {
+	for l := held.layers.from; l < held.layers.to; l++ {
+		if c.spec.Layers[l].Near != near {
+			continue
+		}
+		block, _ := c.spec.LayerBytes(l)
+		if err := f(held.at+driver.Ptr(c.between(held.layers.from, l)), block); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Numerics implements graph.Portable.
@@ -202,34 +218,20 @@ func (c *cache) move(near int, b int32, data []byte, host func(graph.Portable, [
 		}
 		data = data[n:]
 	}
-	return c.b.do(func() error {
-		if err := c.b.lost(c.age); err != nil {
+	return c.each(func(_ int, d *device, held slab) error {
+		if err := d.stream.Sync(); err != nil { // the stage is free then
 			return err
 		}
-		for i, held := range c.slabs {
-			d := c.b.devices[i]
-			if err := d.ctx.Enter(); err != nil {
-				return err
-			}
-			if err := d.stream.Sync(); err != nil { // the stage is free then
-				return err
-			}
-			for l := held.layers.from; l < held.layers.to; l++ {
-				if c.spec.Layers[l].Near != near {
-					continue
+		return c.layersOf(held, near, func(at driver.Ptr, block int64) error {
+			for at += driver.Ptr(int64(b) * block); block > 0; {
+				n := min(block, stageBytes)
+				if err := part(d, at, data[:n]); err != nil {
+					return err
 				}
-				block, _ := c.spec.LayerBytes(l)
-				at := held.at + driver.Ptr(c.between(held.layers.from, l)+int64(b)*block)
-				for block > 0 {
-					n := min(block, stageBytes)
-					if err := part(d, at, data[:n]); err != nil {
-						return err
-					}
-					at, data, block = at+driver.Ptr(n), data[n:], block-n
-				}
+				at, data, block = at+driver.Ptr(n), data[n:], block-n
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 }
 

@@ -55,23 +55,11 @@ func (c *cache) CopyState(dst, src int32) {
 
 // eachStates calls f for each device that has slots, which begin at at there.
 func (c *cache) eachStates(f func(i int, d *device, at driver.Ptr) error) error {
-	return c.b.do(func() error {
-		if err := c.b.lost(c.age); err != nil {
-			return err
+	return c.each(func(i int, d *device, held slab) error {
+		if held.states == 0 {
+			return nil
 		}
-		for i, held := range c.slabs {
-			d := c.b.devices[i]
-			if held.states == 0 {
-				continue
-			}
-			if err := d.ctx.Enter(); err != nil {
-				return err
-			}
-			if err := f(i, d, held.states); err != nil {
-				return err
-			}
-		}
-		return nil
+		return f(i, d, held.states)
 	})
 }
 

@@ -1,6 +1,7 @@
 package lm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,9 +51,7 @@ func (m *File) openAdapter(a engine.Adapter) error {
 	}
 	m.Low.OnClose(file.Close)
 	scale := a.Scale
-	if scale == 0 {
-		scale = 1
-	}
+	scale = cmp.Or(scale, 1)
 	x, err := model.ReadAdapter(m.LM, m.Raw, file, scale)
 	if err != nil {
 		return err

@@ -88,6 +88,16 @@ func stream[M residency.Model, J, T any](l *lease, kind engine.Kind, keep *time.
 	}
 }
 
+// once runs an action that has one answer.
+func once[M residency.Model, J, T any](l *lease, kind engine.Kind, keep *time.Duration, job func(M) *J, do func(*J) (T, error)) (answer T, err error) {
+	j, done, err := begin(l, kind, keep, job)
+	if err != nil {
+		return answer, err
+	}
+	defer done()
+	return do(j)
+}
+
 // Transcribe implements engine.Lease.
 func (l *lease) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter.Seq2[engine.Segment, error] {
 	return stream(l, engine.KindTranscription, r.KeepAlive, ear, func(m *transcribe.Model) iter.Seq2[engine.Segment, error] { return m.Transcribe(ctx, r) })
@@ -109,23 +119,13 @@ func (l *lease) CheckVoice(name, language string) error {
 }
 
 // CheckConstraint implements engine.Lease.
-func (l *lease) CheckConstraint(ctx context.Context, c *engine.Constraint) (notes []string, err error) {
-	m, done, err := begin(l, engine.KindCompletion, nil, text)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return m.CheckConstraint(ctx, c)
+func (l *lease) CheckConstraint(ctx context.Context, c *engine.Constraint) ([]string, error) {
+	return once(l, engine.KindCompletion, nil, text, func(m *textgen.Model) ([]string, error) { return m.CheckConstraint(ctx, c) })
 }
 
 // Embed implements engine.Lease.
 func (l *lease) Embed(ctx context.Context, r engine.EmbedRequest) (engine.EmbedResult, error) {
-	m, done, err := begin(l, engine.KindEmbedding, r.KeepAlive, vectors)
-	if err != nil {
-		return engine.EmbedResult{}, err
-	}
-	defer done()
-	return m.With(l.adapter).Embed(ctx, r)
+	return once(l, engine.KindEmbedding, r.KeepAlive, vectors, func(m *embed.Model) (engine.EmbedResult, error) { return m.With(l.adapter).Embed(ctx, r) })
 }
 
 // Rerank implements engine.Lease.
@@ -136,50 +136,25 @@ func (l *lease) Rerank(ctx context.Context, r engine.RerankRequest) (engine.Rera
 	case engine.KindClassification:
 		return engine.RerankResult{}, engine.Errorf(engine.CodeModelNotSupported, "model", "model %q classifies texts; reranking needs a reranker or an embedding model", l.ID)
 	}
-	m, done, err := begin(l, "", r.KeepAlive, vectors)
-	if err != nil {
-		return engine.RerankResult{}, err
-	}
-	defer done()
-	return m.With(l.adapter).Rerank(ctx, r)
+	return once(l, "", r.KeepAlive, vectors, func(m *embed.Model) (engine.RerankResult, error) { return m.With(l.adapter).Rerank(ctx, r) })
 }
 
 // Classify implements engine.Lease.
 func (l *lease) Classify(ctx context.Context, r engine.ClassifyRequest) (engine.ClassifyResult, error) {
-	m, done, err := begin(l, engine.KindClassification, r.KeepAlive, vectors)
-	if err != nil {
-		return engine.ClassifyResult{}, err
-	}
-	defer done()
-	return m.With(l.adapter).Classify(ctx, r)
+	return once(l, engine.KindClassification, r.KeepAlive, vectors, func(m *embed.Model) (engine.ClassifyResult, error) { return m.With(l.adapter).Classify(ctx, r) })
 }
 
 // Tokenize implements engine.Lease.
 func (l *lease) Tokenize(ctx context.Context, r engine.TokenizeRequest) (engine.TokenizeResult, error) {
-	m, done, err := begin(l, "", nil, text)
-	if err != nil {
-		return engine.TokenizeResult{}, err
-	}
-	defer done()
-	return m.Tokenize(ctx, r)
+	return once(l, "", nil, text, func(m *textgen.Model) (engine.TokenizeResult, error) { return m.Tokenize(ctx, r) })
 }
 
 // Infill implements engine.Lease.
 func (l *lease) Infill(ctx context.Context, r engine.InfillRequest) (engine.TokenizeResult, error) {
-	m, done, err := begin(l, engine.KindCompletion, nil, text)
-	if err != nil {
-		return engine.TokenizeResult{}, err
-	}
-	defer done()
-	return m.Infill(ctx, r)
+	return once(l, engine.KindCompletion, nil, text, func(m *textgen.Model) (engine.TokenizeResult, error) { return m.Infill(ctx, r) })
 }
 
 // Detokenize implements engine.Lease.
 func (l *lease) Detokenize(ctx context.Context, ids []token.ID) (iter.Seq[[]byte], error) {
-	m, done, err := begin(l, "", nil, text)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return m.Detokenize(ctx, ids)
+	return once(l, "", nil, text, func(m *textgen.Model) (iter.Seq[[]byte], error) { return m.Detokenize(ctx, ids) })
 }

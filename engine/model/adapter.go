@@ -253,13 +253,7 @@ func factor(name string, t *weights.Tensor) *weights.Tensor {
 	}
 	w := floats(name, nil)
 	w.Shape = t.Shape
-	w.Later(func(dst []byte) error {
-		x, err := t.Floats()
-		if err == nil {
-			w.Type.Layout().Encode(dst, x)
-		}
-		return err
-	})
+	compute(w, t, func(x []float32) []float32 { return x })
 	return w
 }
 
@@ -273,11 +267,7 @@ func columnsOf(name string, t *weights.Tensor, from, n int, order []int) *weight
 	last := len(t.Shape) - 1
 	rows, cols := t.Shape[last-1], t.Shape[last]
 	w.Shape = append(slices.Clone(t.Shape[:last-1]), cols, n)
-	w.Later(func(dst []byte) error {
-		x, err := t.Floats()
-		if err != nil {
-			return err
-		}
+	compute(w, t, func(x []float32) []float32 {
 		out := make([]float32, w.Elems())
 		for e := range len(x) / (rows * cols) {
 			matrix := x[e*rows*cols:]
@@ -291,8 +281,7 @@ func columnsOf(name string, t *weights.Tensor, from, n int, order []int) *weight
 				}
 			}
 		}
-		w.Type.Layout().Encode(dst, out)
-		return nil
+		return out
 	})
 	return w
 }

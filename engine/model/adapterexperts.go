@@ -146,7 +146,7 @@ func (n *peftNames) parameter(x lowRank, c *peftConfig, s *sites) (lowRank, bool
 	}
 	byColumn := columnsByExpert(x.b, experts, rank)
 	if p.turned {
-		x.a, x.b = turnedStack(byColumn), turnedStack(byExpert)
+		x.a, x.b = transposed(x.b.Name, byColumn, 0, rank), transposed(x.a.Name, byExpert, 0, x.a.Shape[1])
 	} else {
 		x.a, x.b = byExpert, byColumn
 	}
@@ -156,33 +156,17 @@ func (n *peftNames) parameter(x lowRank, c *peftConfig, s *sites) (lowRank, bool
 // columnsByExpert is (experts, rows, rank) of t's (rows, rank·experts).
 func columnsByExpert(t *weights.Tensor, experts, rank int) *weights.Tensor {
 	rows := t.Shape[0]
-	return rearranged(t, []int{experts, rows, rank}, func(e, row, k int) int { return row*rank*experts + k*experts + e })
-}
-
-// turnedStack is every matrix of t turned.
-func turnedStack(t *weights.Tensor) *weights.Tensor {
-	n, rows, cols := t.Shape[0], t.Shape[1], t.Shape[2]
-	return rearranged(t, []int{n, cols, rows}, func(e, row, col int) int { return (e*rows+col)*cols + row })
-}
-
-// rearranged has at each place of its shape the number that t has at from of it.
-func rearranged(t *weights.Tensor, shape []int, from func(e, row, col int) int) *weights.Tensor {
-	w := &weights.Tensor{Name: t.Name, Type: t.Type, Shape: shape}
+	w := &weights.Tensor{Name: t.Name, Type: t.Type, Shape: []int{experts, rows, rank}}
 	size := t.Size() / max(1, t.Elems()) // bytes of a number: there are no blocks in these files
-	w.Later(func(dst []byte) error {
-		data, err := t.Read()
-		if err != nil {
-			return err
-		}
-		for e := range shape[0] {
-			for row := range shape[1] {
-				for col := range shape[2] {
-					at := from(e, row, col) * size
+	rearrange(w, t, func(dst, data []byte) {
+		for e := range experts {
+			for row := range rows {
+				for k := range rank {
+					at := ((row*rank+k)*experts + e) * size
 					dst = dst[copy(dst, data[at:at+size]):]
 				}
 			}
 		}
-		return nil
 	})
 	return w
 }

@@ -166,26 +166,17 @@ func splitKV(w *weights.Tensor, heads int, l latent) (k, v *weights.Tensor, err 
 		return nil, nil, fmt.Errorf("%w: rows of %d of %s are no whole blocks of %v", ErrFormat, l.rank, w.Name, w.Type)
 	}
 	v = &weights.Tensor{Name: strings.Replace(w.Name, "attn_kv_b", "attn_v_b", 1), Type: w.Type, Shape: []int{heads, l.value, l.rank}}
-	v.Later(func(dst []byte) error {
-		data, err := w.Read()
-		if err != nil {
-			return err
-		}
+	rearrange(v, w, func(dst, data []byte) {
 		for h := range heads {
 			from := (h*(l.nope+l.value) + l.nope) * row
 			dst = dst[copy(dst, data[from:from+l.value*row]):]
 		}
-		return nil
 	})
 	k = &weights.Tensor{Name: strings.Replace(w.Name, "attn_kv_b", "attn_k_b", 1), Type: w.Type, Shape: []int{heads, l.rank, l.nope}}
 	if w.Type.Layout().Block > 1 {
 		k.Type = quant.F16
 	}
-	k.Later(func(dst []byte) error {
-		data, err := w.Read()
-		if err != nil {
-			return err
-		}
+	rearrange(k, w, func(dst, data []byte) {
 		from, to := w.Type.Layout(), k.Type.Layout()
 		x, turned := make([]float32, l.nope*l.rank), make([]float32, l.nope*l.rank)
 		size, _ := k.Type.Size(len(x))
@@ -199,7 +190,6 @@ func splitKV(w *weights.Tensor, heads int, l latent) (k, v *weights.Tensor, err 
 			}
 			to.Encode(dst[h*size:(h+1)*size], turned)
 		}
-		return nil
 	})
 	return k, v, nil
 }

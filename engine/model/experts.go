@@ -103,16 +103,11 @@ func splitExperts(w *weights.Tensor) (gate, up *weights.Tensor, err error) {
 	}
 	half := func(name string, first int) *weights.Tensor {
 		x := &weights.Tensor{Name: strings.Replace(w.Name, "ffn_gate_up_exps", name, 1), Type: w.Type, Shape: []int{n, ff, in}}
-		x.Later(func(dst []byte) error {
-			data, err := w.Read()
-			if err != nil {
-				return err
-			}
+		rearrange(x, w, func(dst, data []byte) {
 			for e := range n {
 				at := (2*e + first) * ff * row
 				dst = dst[copy(dst, data[at:at+ff*row]):]
 			}
-			return nil
 		})
 		return x
 	}

@@ -73,11 +73,7 @@ func pairRows(t *weights.Tensor, head, rotated int) (*weights.Tensor, error) {
 		return nil, fmt.Errorf("%w: tensor %s has shape %v, for heads of %d", ErrFormat, t.Name, t.Shape, head)
 	}
 	w := &weights.Tensor{Name: t.Name, Type: t.Type, Shape: t.Shape}
-	w.Later(func(dst []byte) error {
-		data, err := t.Read()
-		if err != nil {
-			return err
-		}
+	rearrange(w, t, func(dst, data []byte) {
 		row := len(data) / t.Shape[0]
 		for r := range t.Shape[0] {
 			from, i := r, r%head
@@ -86,7 +82,6 @@ func pairRows(t *weights.Tensor, head, rotated int) (*weights.Tensor, error) {
 			}
 			copy(dst[r*row:(r+1)*row], data[from*row:])
 		}
-		return nil
 	})
 	return w, nil
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -134,22 +135,12 @@ func harmless(key string, v weights.Value) bool {
 			return true
 		}
 	}
-	for _, off := range neutral[key] {
-		if v == off {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(neutral[key], func(off any) bool { return v == off })
 }
 
 // sees reports whether a tensor encodes images or sound, or brings them to the text model.
 func sees(name string) bool {
-	for _, p := range []string{"v.", "a.", "mm."} {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"v.", "a.", "mm."}, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // idle reports whether tokens and embeddings do not depend on a tensor: what

@@ -97,7 +97,7 @@ func (tr *translation) gptOSSExperts(t *weights.Tensor) error {
 		return fmt.Errorf("%w: tensor %s has shape %v, want %d dimensions", ErrFormat, t.Name, t.Shape, want)
 	}
 	if matrix && t.Type.Layout().Block == 1 {
-		t = transposed(t)
+		t = transposed(t.Name, t, 0, t.Shape[2])
 	}
 	if !strings.Contains(t.Name, "ffn_gate_up_exps") {
 		return tr.put(t)
@@ -119,39 +119,11 @@ func (tr *translation) gptOSSExperts(t *weights.Tensor) error {
 func everyOther(name string, t *weights.Tensor, first int) *weights.Tensor {
 	shape := append([]int{t.Shape[0], t.Shape[1] / 2}, t.Shape[2:]...)
 	part := &weights.Tensor{Name: name, Type: t.Type, Shape: shape}
-	part.Later(func(dst []byte) error {
-		data, err := t.Read()
-		if err != nil || len(dst) == 0 {
-			return err
-		}
-		row := len(data) / t.Shape[0] / t.Shape[1]
-		for i := range len(dst) / row {
+	row := t.Size() / max(1, t.Shape[0]*t.Shape[1])
+	rearrange(part, t, func(dst, data []byte) {
+		for i := range len(dst) / max(1, row) {
 			copy(dst[i*row:(i+1)*row], data[(2*i+first)*row:])
 		}
-		return nil
 	})
 	return part
-}
-
-// transposed is (experts, out, in) of t's (experts, in, out).
-func transposed(t *weights.Tensor) *weights.Tensor {
-	e, in, out := t.Shape[0], t.Shape[1], t.Shape[2]
-	w := &weights.Tensor{Name: t.Name, Type: t.Type, Shape: []int{e, out, in}}
-	size := t.Type.Layout().Bytes
-	w.Later(func(dst []byte) error {
-		data, err := t.Read()
-		if err != nil {
-			return err
-		}
-		parallel(e*out, func(from, to int) {
-			for r := from; r < to; r++ {
-				expert, col := r/out, r%out
-				for i := range in {
-					copy(dst[(r*in+i)*size:][:size], data[((expert*in+i)*out+col)*size:])
-				}
-			}
-		})
-		return nil
-	})
-	return w
 }

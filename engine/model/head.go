@@ -207,16 +207,11 @@ func (t *tensors) yesNo(n int) *weights.Tensor {
 	}
 	both := alias(w.Name, w)
 	row := &weights.Tensor{Name: w.Name + " yes - no", Type: quant.F32, Shape: []int{1, n}}
-	row.Later(func(dst []byte) error {
-		x, err := both.Floats()
-		if err != nil {
-			return err
-		}
+	compute(row, both, func(x []float32) []float32 {
 		for i := range n {
 			x[i] -= x[n+i]
 		}
-		quant.F32.Layout().Encode(dst, x[:n])
-		return nil
+		return x[:n]
 	})
 	t.fill(row)
 	return row

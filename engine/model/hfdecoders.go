@@ -84,17 +84,7 @@ func (tr *translation) splitQKV(t *weights.Tensor) error {
 		heads int64
 	}{{"attn_q", heads}, {"attn_k", kv}, {"attn_v", kv}} {
 		n := head * int(part.heads)
-		w := &weights.Tensor{Name: strings.Replace(t.Name, "attn_qkv", part.name, 1), Type: t.Type, Shape: slices.Concat([]int{n}, t.Shape[1:])}
-		row, from := t.Size()/t.Shape[0], at
-		w.Later(func(dst []byte) error {
-			data, err := t.Read()
-			if err != nil {
-				return err
-			}
-			copy(dst, data[from*row:(from+n)*row])
-			return nil
-		})
-		if err := tr.put(w); err != nil {
+		if err := tr.put(rowsOf(strings.Replace(t.Name, "attn_qkv", part.name, 1), t, at, n)); err != nil {
 			return err
 		}
 		at += n
@@ -107,22 +97,7 @@ func (tr *translation) transposed(t *weights.Tensor) (bool, error) {
 	if len(t.Shape) != 2 || !strings.HasPrefix(t.Name, "blk.") {
 		return false, nil
 	}
-	in, out := t.Shape[0], t.Shape[1]
-	w := &weights.Tensor{Name: t.Name, Type: t.Type, Shape: []int{out, in}}
-	w.Later(func(dst []byte) error {
-		data, err := t.Read()
-		if err != nil {
-			return err
-		}
-		size := len(data) / max(1, in*out)
-		for o := range out {
-			for i := range in {
-				copy(dst[(o*in+i)*size:][:size], data[(i*out+o)*size:])
-			}
-		}
-		return nil
-	})
-	return true, tr.put(w)
+	return true, tr.put(transposed(t.Name, t, 0, t.Shape[1]))
 }
 
 func miniCPMConfig(c *hfConfig, put func(string, any)) {
@@ -313,11 +288,7 @@ func (tr *translation) changeBailing(t *weights.Tensor) (bool, error) {
 		return true, tr.splitQKV(t)
 	case t.Name == "output.weight" && tr.c.flag("norm_head") && len(t.Shape) == 2:
 		w := &weights.Tensor{Name: t.Name, Type: quant.F32, Shape: t.Shape}
-		w.Later(func(dst []byte) error {
-			x, err := t.Floats()
-			if err != nil {
-				return err
-			}
+		compute(w, t, func(x []float32) []float32 {
 			length := make([]float64, t.Shape[1])
 			for i, v := range x {
 				length[i%len(length)] += float64(v) * float64(v)
@@ -325,10 +296,104 @@ func (tr *translation) changeBailing(t *weights.Tensor) (bool, error) {
 			for i, v := range x {
 				x[i] = float32(float64(v) / (math.Sqrt(length[i%len(length)]) + 1e-7))
 			}
-			quant.F32.Layout().Encode(dst, x)
-			return nil
+			return x
 		})
 		return true, tr.put(w)
 	}
 	return false, nil
+}
+
+// What those of older decoders, and of the newest mixtures, have.
+
+var (
+	mptNames = map[string]string{"norm_1": "attn_norm", "norm_2": "ffn_norm", "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down"}
+	optNames = map[string]string{
+		"self_attn_layer_norm": "attn_norm", "final_layer_norm": "ffn_norm", "self_attn.out_proj": "attn_output", "fc1": "ffn_up", "fc2": "ffn_down",
+	}
+	gptjNames = map[string]string{
+		"ln_1": "attn_norm", "attn.q_proj": "attn_q", "attn.k_proj": "attn_k", "attn.v_proj": "attn_v", "mlp.fc_in": "ffn_up", "mlp.fc_out": "ffn_down",
+	}
+	qwenNames = map[string]string{
+		"ln_1": "attn_norm", "ln_2": "ffn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "mlp.w1": "ffn_up", "mlp.w2": "ffn_gate", "mlp.c_proj": "ffn_down",
+	}
+	afmoeNames = map[string]string{
+		"self_attn.gate_proj": "attn_gate", "post_attention_layernorm": "post_attention_norm", "pre_mlp_layernorm": "ffn_norm", "post_mlp_layernorm": "post_ffw_norm",
+		"mlp.router.gate": "ffn_gate_inp", "mlp.expert_bias": "exp_probs_b.bias",
+	}
+)
+
+func bloomConfig(c *hfConfig, put func(string, any)) {
+	put("context_length", c.int("seq_length", 2048))
+}
+
+// mptConfig reads what attention has a part of config.json for.
+func mptConfig(c *hfConfig, put func(string, any)) {
+	a, _ := c.m["attn_config"].(map[string]any)
+	for key, want := range map[string]any{
+		"attn_type": "multihead_attention", "alibi": true, "qk_ln": false, "prefix_lm": false, "softmax_scale": nil, "rope": false, "sliding_window_size": int64(-1),
+	} {
+		if v := a[key]; v != nil && v != want || v == nil && key == "alibi" {
+			c.refuse("attn_config.%s of %v in a model of type %s", key, v, c.kind)
+		}
+	}
+	bias, ok := number(a["alibi_bias_max"])
+	if a["alibi_bias_max"] == nil {
+		bias, ok = 8, true
+	}
+	if !ok || !(bias > 0) {
+		c.fail("attn_config.alibi_bias_max is %v, want a number above 0", a["alibi_bias_max"])
+	}
+	put("attention.max_alibi_bias", bias)
+	if v := a["clip_qkv"]; v != nil {
+		put("attention.clamp_kqv", v)
+	}
+	if n := a["kv_n_heads"]; n != nil {
+		put("attention.head_count_kv", n)
+	}
+	if n, ratio := c.int("d_model", 0), c.int("expansion_ratio", 4); n > 0 && n <= maxWidth && ratio > 0 && ratio <= maxWidth {
+		put("feed_forward_length", n*ratio)
+	}
+}
+
+// optConfig: the smallest but one norms behind its blocks, and has embeddings of another width.
+func optConfig(c *hfConfig, _ func(string, any)) {
+	if n, hidden := c.int("word_embed_proj_dim", 0), c.int("hidden_size", 0); n != 0 && n != hidden {
+		c.refuse("word_embed_proj_dim of %d beside a hidden_size of %d", n, hidden)
+	}
+}
+
+func rotaryDim(c *hfConfig, put func(string, any)) {
+	put("rope.dimension_count", c.int("rotary_dim", 0))
+}
+
+// qwenConfig: beyond the length of its training the first Qwen stretches positions and sharpens
+// scores as a text grows. Quern serves it as far as that.
+func qwenConfig(c *hfConfig, put func(string, any)) {
+	if n := c.int("seq_length", 0); n > 0 {
+		put("context_length", n)
+	}
+	if n, heads := c.int("kv_channels", 0), c.int("num_attention_heads", 0); n > 0 && n*heads != c.int("hidden_size", 0) {
+		c.refuse("kv_channels of %d with %d heads and a hidden_size of %d", n, heads, c.int("hidden_size", 0))
+	}
+}
+
+func afmoeConfig(c *hfConfig, put func(string, any)) {
+	put("expert_gating_func", int64(2))
+	put("expert_shared_count", c.int("num_shared_experts", 0))
+	put("leading_dense_block_count", c.int("num_dense_layers", 0))
+	put("expert_weights_norm", c.m["route_norm"] == nil || c.flag("route_norm"))
+	if v, ok := number(c.m["route_scale"]); ok {
+		put("expert_weights_scale", v)
+	}
+	if n := c.int("global_attn_every_n_layers", 0); n > 0 && c.m["layer_types"] == nil {
+		c.m["sliding_window_pattern"] = n
+	}
+}
+
+func exaoneMoE(c *hfConfig, put func(string, any)) {
+	n := c.int("num_shared_experts", 0)
+	put("expert_shared_count", n)
+	if n > 0 && n <= maxExperts {
+		put("expert_shared_feed_forward_length", n*c.int("moe_intermediate_size", 0))
+	}
 }

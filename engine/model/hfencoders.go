@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -38,18 +39,8 @@ func gateAndUp(w *weights.Tensor) (gate, up *weights.Tensor, err error) {
 	if len(w.Shape) != 2 || w.Shape[0]%2 != 0 {
 		return nil, nil, fmt.Errorf("%w: tensor %s has shape %v, want (2·width, in)", ErrFormat, w.Name, w.Shape)
 	}
-	half := func(name string, first int) *weights.Tensor {
-		x := &weights.Tensor{Name: name, Type: w.Type, Shape: []int{w.Shape[0] / 2, w.Shape[1]}}
-		x.Later(func(dst []byte) error {
-			data, err := w.Read()
-			if err == nil {
-				copy(dst, data[first*len(data)/2:])
-			}
-			return err
-		})
-		return x
-	}
-	return half(strings.Replace(w.Name, "ffn_up", "ffn_gate", 1), 0), half(w.Name, 1), nil
+	n := w.Shape[0] / 2
+	return rowsOf(strings.Replace(w.Name, "ffn_up", "ffn_gate", 1), w, 0, n), rowsOf(w.Name, w, n, n), nil
 }
 
 var modernBertNames = map[string]string{
@@ -109,15 +100,7 @@ func behind(w *weights.Tensor, rows int) (*weights.Tensor, error) {
 	if len(w.Shape) != 2 || rows < 1 || rows >= w.Shape[0] {
 		return nil, fmt.Errorf("%w: tensor %s has shape %v, want more than %d rows", ErrFormat, w.Name, w.Shape, rows)
 	}
-	x := &weights.Tensor{Name: w.Name, Type: w.Type, Shape: []int{w.Shape[0] - rows, w.Shape[1]}}
-	x.Later(func(dst []byte) error {
-		data, err := w.Read()
-		if err == nil {
-			copy(dst, data[len(data)-len(dst):])
-		}
-		return err
-	})
-	return x, nil
+	return rowsOf(w.Name, w, rows, w.Shape[0]-rows), nil
 }
 
 // hfHeads name the tensors of the head of models that score pairs, by model_type.
@@ -231,9 +214,7 @@ func (c *hfConfig) scoring(set *weights.Set, meta *weights.Meta, put func(string
 		}
 	case "modernbert":
 		pool, _ := c.first("classifier_pooling").(string)
-		if pool == "" {
-			pool = "cls"
-		}
+		pool = cmp.Or(pool, "cls")
 		put("classifier_pooling", pool)
 	}
 }

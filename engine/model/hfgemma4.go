@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -102,9 +103,7 @@ func gemma4Rotary(c *hfConfig, put func(string, any)) []*weights.Tensor {
 		return nil
 	}
 	local, full := c.int("head_dim", 0), c.perKind("global_head_dim", "head_dim", c.gemma4Slides(layers))
-	if full == 0 {
-		full = 512
-	}
+	full = cmp.Or(full, 512)
 	if local < 2 || local > maxWidth || full < 2 || full > maxWidth {
 		c.fail("head_dim is %d and global_head_dim %d, outside 2 to %d", local, full, maxWidth)
 		return nil

@@ -1,11 +1,9 @@
 package model
 
 import (
-	"encoding/binary"
 	"math"
 
 	"quern/formats/weights"
-	"quern/kernels/quant"
 )
 
 // rotary writes the keys of the rotary embedding, of either spelling, and
@@ -203,13 +201,4 @@ func (c *hfConfig) llama3(pairs int, base any, float func(string, float64) float
 		}
 	}
 	return floats("rope_freqs.weight", x)
-}
-
-// floats is a tensor made here.
-func floats(name string, x []float32) *weights.Tensor {
-	t := &weights.Tensor{Name: name, Type: quant.F32, Shape: []int{len(x)}, Data: make([]byte, 4*len(x))}
-	for i, v := range x {
-		binary.LittleEndian.PutUint32(t.Data[4*i:], math.Float32bits(v))
-	}
-	return t
 }

@@ -164,32 +164,6 @@ func (tr *translation) tileValues(to *weights.Tensor, name string, meta func(str
 	return true, tr.put(gather(to, false, order))
 }
 
-// gather is the rows of t, or its columns, in the given order.
-func gather(t *weights.Tensor, columns bool, order []int) *weights.Tensor {
-	w := &weights.Tensor{Name: t.Name, Type: t.Type, Shape: slices.Clone(t.Shape)}
-	runs, parts, axis := 1, t.Shape[0], 0
-	if columns {
-		runs, parts, axis = t.Shape[0], t.Shape[1], 1
-	}
-	w.Shape[axis] = len(order)
-	from := *t
-	w.Later(func(dst []byte) error {
-		data, err := from.Read()
-		if err != nil {
-			return err
-		}
-		size := len(data) / runs / parts
-		for r := range runs {
-			run := data[r*parts*size : (r+1)*parts*size]
-			for _, i := range order {
-				dst = dst[copy(dst, run[i*size:(i+1)*size]):]
-			}
-		}
-		return nil
-	})
-	return w
-}
-
 // ungroupQKVZ takes Qwen3-Next's projection apart, which has of each key head its query, its
 // key, its value heads and their gates.
 func (tr *translation) ungroupQKVZ(to *weights.Tensor, meta func(string) int) error {
@@ -292,24 +266,4 @@ func (tr *translation) fold(to *weights.Tensor, name string, meta func(string) i
 		return true, c.err
 	}
 	return true, tr.put(multiplied(to, row))
-}
-
-// multiplied is t as F32, each row multiplied by a number.
-func multiplied(t *weights.Tensor, by func(row int) float64) *weights.Tensor {
-	w := floats(t.Name, nil)
-	w.Shape, w.Data = t.Shape, nil
-	from := *t
-	w.Later(func(dst []byte) error {
-		x, err := from.Floats()
-		if err != nil {
-			return err
-		}
-		width := len(x) / max(1, t.Shape[0])
-		for i := range x {
-			x[i] = float32(float64(x[i]) * by(i/width))
-		}
-		w.Type.Layout().Encode(dst, x)
-		return nil
-	})
-	return w
 }

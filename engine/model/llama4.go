@@ -198,37 +198,17 @@ func (tr *translation) turnedExperts(t *weights.Tensor) error {
 	if len(t.Shape) != 3 {
 		return fmt.Errorf("%w: tensor %s has shape %v, want three dimensions", ErrFormat, t.Name, t.Shape)
 	}
-	n, in, out := t.Shape[0], t.Shape[1], t.Shape[2]
-	part := func(name string, from, to int) error {
-		size := t.Size() / max(1, t.Elems()) // bytes of a number: there are no blocks in these files
-		w := &weights.Tensor{Name: name, Type: t.Type, Shape: []int{n, to - from, in}}
-		w.Later(func(dst []byte) error {
-			data, err := t.Read()
-			if err != nil {
-				return err
-			}
-			for e := range n {
-				for o := from; o < to; o++ {
-					for i := range in {
-						copy(dst[:size], data[((e*in+i)*out+o)*size:])
-						dst = dst[size:]
-					}
-				}
-			}
-			return nil
-		})
-		return tr.put(w)
-	}
+	out := t.Shape[2]
 	const fused = "ffn_gate_up_exps.weight"
 	name, ok := strings.CutSuffix(t.Name, fused)
 	if !ok {
-		return part(t.Name, 0, out)
+		return tr.put(transposed(t.Name, t, 0, out))
 	}
 	if out%2 != 0 {
 		return fmt.Errorf("%w: tensor %s has shape %v, want an even last dimension", ErrFormat, t.Name, t.Shape)
 	}
-	if err := part(name+"ffn_gate_exps.weight", 0, out/2); err != nil {
+	if err := tr.put(transposed(name+"ffn_gate_exps.weight", t, 0, out/2)); err != nil {
 		return err
 	}
-	return part(name+"ffn_up_exps.weight", out/2, out)
+	return tr.put(transposed(name+"ffn_up_exps.weight", t, out/2, out))
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"quern/formats/weights"
-	"quern/kernels/quant"
 )
 
 // Translate returns set in GGUF's terms: its names of keys and tensors, its
@@ -359,15 +358,6 @@ func (tr *translation) add(t *weights.Tensor) error {
 	return tr.put(to)
 }
 
-// alias is t under another name.
-func alias(name string, t *weights.Tensor) *weights.Tensor {
-	to := &weights.Tensor{Name: name, Type: t.Type, Shape: t.Shape, Data: t.Data}
-	if t.Data == nil {
-		to.Later(t.ReadTo)
-	}
-	return to
-}
-
 func (tr *translation) put(t *weights.Tensor) error {
 	if err := tr.to.Add(t); err != nil {
 		return fmt.Errorf("%w: %v", ErrFormat, err)
@@ -410,18 +400,13 @@ func (tr *translation) ungroup(t *weights.Tensor) error {
 	src := *t
 	head := t.Size() / int(heads+2*kv) // bytes of one head's rows
 	group := int(heads / kv)
-	t.Later(func(dst []byte) error {
-		data, err := src.Read()
-		if err != nil {
-			return err
-		}
+	rearrange(t, &src, func(dst, data []byte) {
 		for g := range int(kv) {
 			from := data[g*(group+2)*head:]
 			copy(dst[g*group*head:], from[:group*head])
 			copy(dst[(int(heads)+g)*head:], from[group*head:(group+1)*head])
 			copy(dst[(int(heads+kv)+g)*head:], from[(group+1)*head:(group+2)*head])
 		}
-		return nil
 	})
 	return nil
 }
@@ -458,20 +443,4 @@ func (tr *translation) finish() error {
 		}
 	}
 	return nil
-}
-
-// join is the tensor of the parts one after another.
-func join(name string, typ quant.Type, shape []int, parts []*weights.Tensor) *weights.Tensor {
-	t := &weights.Tensor{Name: name, Type: typ, Shape: shape}
-	t.Later(func(dst []byte) error {
-		for _, p := range parts {
-			n := p.Size()
-			if err := p.ReadTo(dst[:n:n]); err != nil {
-				return err
-			}
-			dst = dst[n:]
-		}
-		return nil
-	})
-	return t
 }

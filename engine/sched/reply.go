@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"errors"
 
 	"quern/engine/sample"
@@ -189,9 +190,7 @@ func (s *Scheduler) end(j *job, err error) {
 			st.timings.Predict = j.last.Sub(j.first)
 		}
 		took := s.now.Sub(j.admitted)
-		if s.service == 0 {
-			s.service = took
-		}
+		s.service = cmp.Or(s.service, took)
 		s.service += (took - s.service) / 8
 	}
 	s.traceSpans(j, err)

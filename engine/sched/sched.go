@@ -8,6 +8,7 @@
 package sched
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,9 +201,7 @@ func New(o Options) (*Scheduler, error) {
 		return nil, fmt.Errorf("sched: %d blocks of %d tokens, Exec %T, Cache %T: all are needed", o.Blocks, o.BlockSize, o.Exec, o.Cache)
 	}
 	def := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
+		*v = cmp.Or(*v, d)
 	}
 	def(&o.MaxWant, o.Budget)
 	def(&o.Context, o.Blocks*o.BlockSize)

@@ -2,6 +2,7 @@
 package speech
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -123,9 +124,7 @@ func (m *Model) Speak(ctx context.Context, r engine.SpeakRequest) iter.Seq2[engi
 			yield(engine.Speech{}, err)
 			return
 		}
-		if r.Speed == 0 {
-			r.Speed = 1
-		}
+		r.Speed = cmp.Or(r.Speed, 1)
 		for c, err := range tts.Speak(ctx, m.synth, reader, tts.Request{Text: r.Text, Voice: m.aliases.of(r.Voice), Speed: r.Speed, Seed: r.Seed, Language: r.Language,
 			SSML: r.SSML, Lexicons: []*tts.Lexicon{r.Lexicon, m.lexicon}, More: more}) {
 			if err != nil {

@@ -89,16 +89,16 @@ func (r *Reader) afterCall() {
 }
 
 // wrong is for bytes that do not fit the call. They are content if the call has
-// no events yet, else it is skipped.
-func (r *Reader) wrong() {
-	c := &r.call
-	if r.keep && !c.begun {
+// no events yet, else it is skipped. As a step it reports that there is more to do: true.
+func (r *Reader) wrong() bool {
+	if r.tentative() {
 		r.giveUp()
-		return
+		return true
 	}
 	r.keep = false
-	c.closed = true
+	r.call.closed = true
 	r.region = inSkip
+	return true
 }
 
 // giveUp makes content of text that looked like a call. A marker that is a special

@@ -139,22 +139,19 @@ func (r *Reader) capture(p *piece) bool {
 	text := bytes.TrimSpace(r.in[:at])
 	if is != matchYes {
 		if len(text) > MaxName {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		if r.last {
 			return false
 		}
 		// A text that cannot be a name is detected before it ends.
 		if p.Kind == Name && !isName(text) && len(text) > 0 && r.Format.Channel == nil {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		return false
 	}
 	if len(text) > MaxName {
-		r.wrong()
-		return true
+		return r.wrong()
 	}
 	word := string(r.plain(text))
 	switch p.Kind {
@@ -167,8 +164,7 @@ func (r *Reader) capture(p *piece) bool {
 		}
 		name := r.resolve(word)
 		if !isName([]byte(name)) || c.index > 0 && !r.known(name) {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		c.name = name
 		r.commit()
@@ -177,8 +173,7 @@ func (r *Reader) capture(p *piece) bool {
 		if r.Format.ID == IDNamed {
 			c.name = r.resolve(nameOfID(word))
 			if !isName([]byte(c.name)) {
-				r.wrong()
-				return true
+				return r.wrong()
 			}
 			r.commit()
 		}
@@ -242,8 +237,7 @@ func (r *Reader) wholeArgs() bool {
 				c.closed = true
 				return true
 			}
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 	}
 	switch r.value() {

@@ -55,8 +55,7 @@ func (r *Reader) objectStep() bool {
 	}
 	// objColon
 	if r.in[0] != ':' {
-		r.wrong()
-		return true
+		return r.wrong()
 	}
 	r.eat(1)
 	o.state = objValue
@@ -120,8 +119,7 @@ func (r *Reader) objectKey() bool {
 			return true
 		}
 		if c.name == "" || r.tentative() && (r.tools == nil && len(c.args) == 0 || !r.known(c.name)) {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		r.eat(1)
 		r.endCall()
@@ -138,8 +136,7 @@ func (r *Reader) objectKey() bool {
 		c.val.reset()
 		return true
 	}
-	r.wrong()
-	return true
+	return r.wrong()
 }
 
 // endItem makes ready for the next object of an array.
@@ -182,11 +179,9 @@ func (r *Reader) objectValue() bool {
 			r.eat(1)
 			return true
 		case o.reading == "name" && ch != '"', o.reading == "args" && ch != '{' && ch != '"' && ch != 'n':
-			r.wrong()
-			return true
+			return r.wrong()
 		case o.reading == "args" && o.args, o.reading == "name" && c.name != "":
-			r.wrong() // twice
-			return true
+			return r.wrong() // twice
 		case o.reading == "args" && ch != '{':
 			o.reading = "text"
 		}
@@ -210,16 +205,14 @@ func (r *Reader) objectValue() bool {
 	}
 	switch st {
 	case bad:
-		r.wrong()
-		return true
+		return r.wrong()
 	case more:
 		most := MaxName
 		if o.reading == "text" {
 			most = MaxValue
 		}
 		if len(c.val.out) > 6*most {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		return false
 	}
@@ -231,13 +224,11 @@ func (r *Reader) objectValue() bool {
 		text = string(c.val.out)
 	}
 	if !known {
-		r.wrong()
-		return true
+		return r.wrong()
 	}
 	if o.state == objKeyText {
 		if o.reading, known = r.role(text); !known && r.tentative() || len(text) > MaxName {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		o.state = objColon
 		return true
@@ -246,8 +237,7 @@ func (r *Reader) objectValue() bool {
 	switch o.reading {
 	case "name":
 		if text = r.resolve(text); !isName([]byte(text)) || r.tentative() && !r.known(text) {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		c.name = text
 		r.flushArgs()
@@ -259,8 +249,7 @@ func (r *Reader) objectValue() bool {
 		}
 		var members map[string]json.RawMessage
 		if json.Unmarshal([]byte(text), &members) != nil || members == nil {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		c.args, c.ready = append(c.args, text...), true
 		r.flushArgs()
@@ -271,8 +260,7 @@ func (r *Reader) objectValue() bool {
 // heldTooMuch ends a call whose name has not come within MaxHeld.
 func (r *Reader) heldTooMuch() bool {
 	if r.call.name == "" && len(r.call.args) > MaxHeld {
-		r.wrong()
-		return true
+		return r.wrong()
 	}
 	return false
 }

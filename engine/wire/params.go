@@ -65,15 +65,13 @@ func (r *Reader) paramsStep() bool {
 	at, _, is := piece.stops.find(r.in, r.last)
 	if is != matchYes {
 		if at > MaxName {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		return false
 	}
 	text := string(r.plain(bytes.TrimSpace(r.in[:at])))
 	if len(text) > MaxName {
-		r.wrong()
-		return true
+		return r.wrong()
 	}
 	r.eat(at)
 	p.pc++
@@ -159,20 +157,14 @@ func (r *Reader) nextParam() bool {
 	case maybe || is == matchMaybe:
 		return false
 	}
-	r.wrong()
-	return true
+	return r.wrong()
 }
 
 // cutCloser reports whether the reply ends inside the marker that closes the
 // call.
 func (r *Reader) cutCloser(rest []byte) bool {
 	c := &r.call
-	for _, p := range c.pieces[c.pc:] {
-		if p.Kind == Literal && strings.HasPrefix(p.Text, string(rest)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.pieces[c.pc:], func(p piece) bool { return p.Kind == Literal && strings.HasPrefix(p.Text, string(rest)) })
 }
 
 func openOf(f frame) byte {
@@ -360,8 +352,7 @@ func (r *Reader) decideValue() bool {
 			return false
 		case is == matchYes && end == matchNo:
 			if len(p.frames) >= MaxDepth {
-				r.wrong()
-				return true
+				return r.wrong()
 			}
 			r.eat(skip)
 			return r.nest()
@@ -432,8 +423,7 @@ func (r *Reader) convertValue() bool {
 	at, is := findText(r.in[from:], p.end, r.last)
 	if at += from; is != matchYes {
 		if p.seen = len(r.in); at > MaxValue {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		return false
 	}

@@ -119,8 +119,7 @@ func (r *Reader) pythonName() bool {
 	switch {
 	case n == 0 || n > MaxName || r.in[n] != '(':
 		if r.tentative() {
-			r.wrong()
-			return true
+			return r.wrong()
 		}
 		r.wrongPython()
 		if n > 0 {
@@ -128,8 +127,7 @@ func (r *Reader) pythonName() bool {
 		}
 		return true
 	case c.pieces[0].Kind != Literal && !r.known(name):
-		r.wrong()
-		return true
+		return r.wrong()
 	}
 	r.eat(n + 1)
 	if c.pieces[0].Kind == Literal {
@@ -151,8 +149,7 @@ func (r *Reader) pythonKey() bool {
 		return false
 	}
 	if n == 0 || n > MaxName || end == len(r.in) || r.in[end] != '=' {
-		r.wrongPython()
-		return true
+		return r.wrongPython()
 	}
 	open := byte(',')
 	if len(c.args) == 0 && !c.started {
@@ -206,12 +203,12 @@ func (r *Reader) endPython() {
 	r.call.pc++
 }
 
-// wrongPython leaves a call out, and continues after it.
-func (r *Reader) wrongPython() {
+// wrongPython is wrong for a list: the call is left out, and reading continues after it.
+func (r *Reader) wrongPython() bool {
 	if r.tentative() {
-		r.wrong()
-		return
+		return r.wrong()
 	}
 	r.call.python = pySkip
 	r.call.name = ""
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -56,12 +57,7 @@ func (f *Format) gap() string {
 
 // inList reports whether all calls of a reply stand in one list.
 func (f *Format) inList() bool {
-	for _, e := range f.Call[0].Elements() {
-		if e.Kind == Objects || e.Kind == Calls || e.Kind == List {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Call[0].Elements(), func(e Element) bool { return e.Kind == Objects || e.Kind == Calls || e.Kind == List })
 }
 
 type writer struct {

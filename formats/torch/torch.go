@@ -6,6 +6,7 @@ package torch
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -148,9 +149,7 @@ func (p *parser) add(name string, v any, depth int) error {
 			}
 		}
 	case *tensor:
-		if name == "" {
-			name = "tensor"
-		}
+		name = cmp.Or(name, "tensor")
 		return p.tensor(name, v)
 	}
 	return nil

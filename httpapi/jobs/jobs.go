@@ -20,6 +20,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,27 +92,15 @@ func New(o Options) (*Jobs, error) {
 	if len(o.Servers) == 0 && o.Dir == "" {
 		return nil, errors.New("jobs: neither a folder nor a cluster is named")
 	}
-	if o.Replicas == 0 {
-		o.Replicas = 1
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
-	if o.TTL == 0 {
-		o.TTL = DefaultTTL
-	}
-	if o.Workers == 0 {
-		o.Workers = DefaultWorkers
-	}
-	if o.LongLine == 0 {
-		o.LongLine = DefaultLongLine
-	}
+	o.Replicas = cmp.Or(o.Replicas, 1)
+	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	o.TTL = cmp.Or(o.TTL, DefaultTTL)
+	o.Workers = cmp.Or(o.Workers, DefaultWorkers)
+	o.LongLine = cmp.Or(o.LongLine, DefaultLongLine)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.ackWait == 0 {
-		o.ackWait = ackWait
-	}
+	o.ackWait = cmp.Or(o.ackWait, ackWait)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,9 +75,7 @@ func (t *Transcript) Diarized() Diarized {
 	d := Diarized{"transcribe", Round(t.Info.Duration), t.Text, []DiarizedSegment{}, t.Usage(), t.Warnings}
 	for i, s := range t.Segments {
 		name := t.Name(s.Speaker, Lettered)
-		if name == "" {
-			name = "unknown"
-		}
+		name = cmp.Or(name, "unknown")
 		d.Segments = append(d.Segments, DiarizedSegment{"transcript.text.segment", fmt.Sprintf("seg_%03d", i+1), Round(s.Start), Round(s.End), strings.TrimSpace(s.Text), name, s.Overlap})
 	}
 	return d

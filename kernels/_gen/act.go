@@ -59,8 +59,7 @@ func genTop(a *file) {
 	a.f("VPMAXUD {top1.x}, {top0.x}, {top0.x}")
 	a.f("VMOVD {top0.x}, AX")
 	a.f("MOVL AX, %s", a.arg("top"))
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // genHalves writes {n} floats as F16, rounded to nearest even whatever the processor's mode.
@@ -122,6 +121,5 @@ func genRound(a *file, fn, param, doc string, id func(j int) string, put func(j 
 		a.f("VMOVD {quants1.x}, {sum1}")
 		put(j)
 	}
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

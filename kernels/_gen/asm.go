@@ -150,6 +150,25 @@ func byFours(a *file, step, forward func(int), done string) {
 	a.f("JNZ one")
 }
 
+// everyByte puts b to every byte of a vector.
+func (a *file) everyByte(b byte, name string) {
+	a.f("MOVQ $0x%016x, AX", 0x0101010101010101*uint64(b))
+	a.f("VPBROADCASTQ AX, {%s}", name)
+}
+
+// everyByteAVX2 is everyByte for AVX2.
+func (a *file) everyByteAVX2(b byte, name string) {
+	a.f("MOVQ $0x%016x, AX", 0x0101010101010101*uint64(b))
+	a.f("VMOVQ AX, {%s.x}", name)
+	a.f("VPBROADCASTQ {%s.x}, {%[1]s}", name)
+}
+
+// finish ends a function that used vectors.
+func finish(a *file) {
+	a.f("VZEROUPPER")
+	a.f("RET")
+}
+
 // bytes declares read-only data once and returns its operand.
 func (a *file) bytes(name string, b []byte) string {
 	if !a.consts[name] {

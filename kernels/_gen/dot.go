@@ -68,8 +68,7 @@ func nextRow(a *file) {
 	a.f("ADDQ $4, {out}")
 	a.f("DECQ {rows}")
 	a.f("JNZ row")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // startGroup starts the blocks of 32 of a row: {scales} at the first one's scale, left the

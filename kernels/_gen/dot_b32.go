@@ -69,12 +69,9 @@ func (t block32) avx512(a *file) {
 	a.useRow("sum", y, 0, 4)    // of blocks 0 to 3
 	a.useRow("upper", y, 16, 4) // of blocks 4 to 7
 	if t.whole {
-		a.f("MOVQ $0x8080808080808080, AX")
+		a.everyByte(0x80, "mask")
 	} else {
-		a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	}
-	a.f("VPBROADCASTQ AX, {mask}")
-	if !t.whole {
+		a.everyByte(0x0f, "mask")
 		// Lanes of 16 bytes: low nibbles, high nibbles.
 		a.f("VMOVDQU %s, {shifts}", sym(a.bytes("nibbles", words(32, func(i int) uint16 { return uint16(i / 8 % 2 * 4) })), 0))
 	}
@@ -318,9 +315,7 @@ func (t block32) avx2(a *file) {
 	a.useRow("sum", y, 0, 4) // of blocks 0 to 3
 	a.f("VPCMPEQW {ones}, {ones}, {ones}")
 	a.f("VPSRLW $15, {ones}, {ones}")
-	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VMOVQ AX, {mask.x}")
-	a.f("VPBROADCASTQ {mask.x}, {mask}")
+	a.everyByteAVX2(0x0f, "mask")
 	switch {
 	case t.table != nil:
 		var b []byte

@@ -84,8 +84,7 @@ func floatDot(a *file, t, level string, batch, lanes int,
 		a.f("ADDQ $4, {out}")
 		a.f("DECQ {rows}")
 		a.f("JNZ row")
-		a.f("VZEROUPPER")
-		a.f("RET")
+		finish(a)
 		return
 	}
 	a.use(
@@ -147,8 +146,7 @@ func floatDot(a *file, t, level string, batch, lanes int,
 		a.f("JMP %s", row)
 		a.l(done)
 	}
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // A sum kernel adds weighted rows: dst[i] += Σ p[r]·w[r][i].
@@ -209,6 +207,5 @@ func sumRows(a *file, t, level string, lanes int, load func(*file, string, strin
 		a.f("JMP %s", top)
 		a.l(done)
 	}
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

@@ -47,8 +47,7 @@ func iq4xsAVX512(a *file) {
 	for p := range 4 {
 		a.f("VMOVDQU64 %s, %s", sym(idx, 64*p), z(p))
 	}
-	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VPBROADCASTQ AX, {mask}")
+	a.everyByte(0x0f, "mask")
 	a.f("VMOVDQU64 %s, {shifts}", sym(a.bytes("nibbles", words(32, func(i int) uint16 { return uint16(i / 8 % 2 * 4) })), 0))
 	a.f("VMOVDQU64 %s, {table}", sym(block32{name: "IQ4NL", table: iq4Values}.unsigned(a), 0))
 	a.l("row")
@@ -108,9 +107,7 @@ func iq4xsAVX2(a *file) {
 	a.f("VPCMPEQW {ones}, {ones}, {ones}")
 	a.f("VPSRLW $15, {ones}, {ones}")
 	a.f("VMOVDQU %s, {table}", sym(a.bytes("signedIQ4NL", b), 0))
-	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VMOVQ AX, {mask.x}")
-	a.f("VPBROADCASTQ {mask.x}, {mask}")
+	a.everyByteAVX2(0x0f, "mask")
 	rot := a.bytes("rotate", dwords(8, func(i int) uint32 { return uint32((i + 1) % 8) }))
 	a.f("VMOVDQU %s, {rotation}", sym(rot, 0))
 	a.l("row")

@@ -153,10 +153,8 @@ func q45kAVX512(a *file, k superblock) {
 	if k.high {
 		qs = 48
 	}
-	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VPBROADCASTQ AX, {mask}")
-	a.f("MOVQ $0x1010101010101010, AX")
-	a.f("VPBROADCASTQ AX, {sixteens}")
+	a.everyByte(0x0f, "mask")
+	a.everyByte(0x10, "sixteens")
 	a.f("VMOVDQU %s, {minShuffle}", sym(q4kMin(a), 0))
 	a.l("row")
 	startRow(a)
@@ -233,13 +231,9 @@ func q4kAVX2(a *file, high int) {
 	idx := a.bytes("q4kIdx16", d)
 	min := q4kMin(a)
 	qs := 16 + 32*high
-	a.f("MOVQ $0x0f0f0f0f0f0f0f0f, AX")
-	a.f("VMOVQ AX, {mask.x}")
-	a.f("VPBROADCASTQ {mask.x}, {mask}")
+	a.everyByteAVX2(0x0f, "mask")
 	a.f("VMOVDQU %s, {minShuffle}", sym(min, 0))
-	a.f("MOVQ $0x1010101010101010, AX")
-	a.f("VMOVQ AX, {sixteens.x}")
-	a.f("VPBROADCASTQ {sixteens.x}, {sixteens}")
+	a.everyByteAVX2(0x10, "sixteens")
 	a.l("row")
 	startRow(a)
 	a.f("VPXOR {rowSum}, {rowSum}, {rowSum}")

@@ -43,8 +43,7 @@ func interleave(a *file) {
 	a.f("ADDQ $256, {dst}")
 	a.f("DECQ {pieces}")
 	a.f("JNZ piece")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // genInterleaved writes the kernels of every type whose rows may be interleaved, and what
@@ -200,8 +199,7 @@ func (k interleaved) end() {
 	a.f("ADDQ $64, {out}")
 	a.f("DECQ %s", a.arg("rows"))
 	a.f("JNZ row")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // dTerm adds {blockSum#}, times d of each row and dx, to the row's. Of blocks of 256 weights;

@@ -129,8 +129,7 @@ func fold(a *file, subs int) {
 	a.f("ADDQ {rest}, {panel}")
 	a.f("DECQ {blocks}")
 	a.f("JNZ block")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // amxBegin names the registers of a tile function, loads its arguments and the
@@ -178,8 +177,7 @@ func amxEnd(a *file) {
 	a.f("TESTQ {tokens}, {tokens}")
 	a.f("JNZ group")
 	a.tilerelease()
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // amxTile256 adds blocks of 256 weights to two groups of activation rows; the rows of

@@ -119,8 +119,7 @@ func (p *pack) end(block int) {
 	a.f("ADDQ $%d, {panel}", p.at)
 	a.f("DECQ {blocks}")
 	a.f("JNZ block")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // row addresses disp bytes into the block of row 4l+i.

@@ -203,8 +203,7 @@ func (c panelCode) function() {
 		c.tokens = n
 		c.group()
 	}
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // group takes t.tokens activation rows at a time as long as there are that many: results

@@ -41,6 +41,5 @@ func genRead(a *file) {
 	a.f("VPXOR {half0.x}, {mix0.x}, {mix0.x}")
 	a.f("VMOVQ {mix0.x}, AX")
 	a.f("MOVQ AX, %s", a.arg("mix"))
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

@@ -75,8 +75,7 @@ func genRounding(a *file, t string) {
 	a.f("ADDQ $%d, {dst}", roundedStep*2)
 	a.f("SUBQ $%d, {n}", roundedStep)
 	a.f("JNZ step")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // roundedDot writes the product of weight rows of type t with one row of bf16 activations,
@@ -117,6 +116,5 @@ func roundedDot(a *file, t string) {
 	a.f("ADDQ {wStride}, {row}")
 	a.f("DECQ {rows}")
 	a.f("JNZ next")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

@@ -116,8 +116,7 @@ func splitPack(a *file, t string, pieces int) {
 	a.f("ADDQ $64, {panel}")
 	a.f("DECQ {rows}")
 	a.f("JNZ row")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // splitConvert makes a row of the tiles of one step at {dst} from the 32 weights at
@@ -239,8 +238,7 @@ func splitActs(a *file) {
 	a.f("ADDQ $128, {x}")
 	a.f("SUBQ $32, {n}")
 	a.f("JG step")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 	a.l("one") // a column is a row of dwords
 	splitConsts(a, 28, splitRound...)
 	for piece := range 2 {
@@ -346,6 +344,5 @@ func splitTurn(a *file) {
 	a.l("done")
 	a.f("KMOVW {broken}, AX")
 	a.f("MOVQ AX, %s", a.arg("broken"))
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

@@ -258,6 +258,5 @@ func splitStream(a *file, t string, pieces int) {
 	a.load("sums")
 	s.end()
 	a.tilerelease()
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

@@ -121,8 +121,7 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 			}
 		}
 	}
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // foldQuads folds the 16 floats of four zmm at a time, from first(b) on, in the order of

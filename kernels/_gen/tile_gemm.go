@@ -238,6 +238,5 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 				a.f("VMASKMOVPS %s, %s, %s", acc(r, v), b(v), m)
 			}
 		})
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

@@ -123,8 +123,7 @@ func int8Tile(a *file, rows, width int) {
 			a.f("ADDQ {dstStride}, AX")
 		}
 	}
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // int8Range writes min(0, x) and max(0, x) by lanes.
@@ -149,8 +148,7 @@ func int8Range(a *file) {
 	a.f("JNZ loop")
 	a.f("VMOVUPS {low}, ({lanes})")
 	a.f("VMOVUPS {high}, 64({lanes})")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // int8Quantize writes clamp(round(x/scale) + zero, 0, 255) as bytes.
@@ -191,6 +189,5 @@ func int8Quantize(a *file) {
 	a.f("ADDQ $16, {dst}")
 	a.f("SUBQ $16, {n}")
 	a.f("JNZ loop")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

@@ -145,6 +145,5 @@ func genInt8AMX(a *file) {
 	a.f("TESTQ {rows}, {rows}")
 	a.f("JNZ group")
 	a.tilerelease()
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

@@ -98,6 +98,5 @@ func sumTile(a *file, t, level string, batch, lanes int, strips []int, v func(in
 		a.f("JMP %s", top)
 		a.l(done)
 	}
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

@@ -146,8 +146,7 @@ func siluGate(a *file, v vec) {
 	a.f("SUBQ $%d, {n}", v.lanes)
 	a.f("JMP loop")
 	a.l("done")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }
 
 // expSum writes x[i] = exp(x[i] - top) and their sum.
@@ -181,6 +180,5 @@ func expSum(a *file, v vec) {
 		sumY(a, a.num("sum"), 0)
 	}
 	a.f("VMOVSS {sum.x}, %s", a.arg("sum"))
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

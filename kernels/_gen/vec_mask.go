@@ -32,6 +32,5 @@ func genMask(a *file) {
 	a.f("VPSHUFD $0xb1, {top.x}, {score.x}")
 	a.f("VMAXPS {score.x}, {top.x}, {top.x}")
 	a.f("VMOVSS {top.x}, %s", a.arg("top"))
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
 }

@@ -62,12 +62,6 @@ func pointwise(a *file, v vec, pointers []string, body func()) {
 	a.l(label + "Done")
 }
 
-// finish returns.
-func finish(a *file) {
-	a.f("VZEROUPPER")
-	a.f("RET")
-}
-
 // logic emits a bitwise instruction, whose name AVX-512 ends with the size of elements.
 func (v vec) logic(a *file, op, x, y, to string) {
 	if v.lanes == 16 {

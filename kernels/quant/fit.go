@@ -316,7 +316,7 @@ func clampRound(v float64, top int) int {
 }
 
 // inverse is 1/v, or 0 where there is none: all quants are then zero.
-func inverse(v float64) float64 {
+func inverse[F float32 | float64](v F) F {
 	if v == 0 {
 		return 0
 	}

@@ -53,10 +53,7 @@ func encodeQ4_0(dst []byte, src []float32) {
 			}
 		}
 		d := top / -8
-		var id float32
-		if d != 0 {
-			id = 1 / d
-		}
+		id := inverse(d)
 		binary.LittleEndian.PutUint16(p[:], halfScale(float64(d)))
 		for i := range 16 {
 			p[2+i] = byte(fourBits(x[i], id)) | byte(fourBits(x[i+16], id))<<4

@@ -19,10 +19,7 @@ func encodeQ5_0(dst []byte, src []float32) {
 			}
 		}
 		d := top / -16
-		var id float32
-		if d != 0 {
-			id = 1 / d
-		}
+		id := inverse(d)
 		binary.LittleEndian.PutUint16(p[:], halfScale(float64(d)))
 		putFiveBits(p[2:], x, func(v float32) uint32 { return fiveBits(float32(v*id) + 16.5) })
 	}
@@ -39,10 +36,7 @@ func encodeQ5_1(dst []byte, src []float32) {
 		}
 		// In float64: the range of finite numbers need not be finite in 32 bits.
 		d := float32((float64(high) - float64(low)) / 31)
-		var id float32
-		if d != 0 {
-			id = 1 / d
-		}
+		id := inverse(d)
 		binary.LittleEndian.PutUint16(p[:], halfScale(float64(d)))
 		binary.LittleEndian.PutUint16(p[2:], halfScale(float64(low)))
 		putFiveBits(p[4:], x, func(v float32) uint32 { return fiveBits(float32(float32(v-low)*id) + 0.5) })

@@ -47,10 +47,7 @@ func encodeQ8_0(dst []byte, src []float32) {
 			magnitude = max(magnitude, float32(math.Abs(float64(v))))
 		}
 		d := magnitude / 127
-		var id float32
-		if d != 0 {
-			id = 1 / d
-		}
+		id := inverse(d)
 		binary.LittleEndian.PutUint16(p[:], halfScale(float64(d)))
 		for i, v := range x {
 			// Halves go away from zero, as in GGML.

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"quern/bench/internal/must"
 )
 
 // A Drive is a file system in a file. It is set to write nothing by itself, so that what was not
@@ -57,15 +59,11 @@ func Private() error {
 }
 
 // New makes a Drive in a folder, and mounts it there.
-func New(ctx context.Context, dir string) (*Drive, error) {
+func New(ctx context.Context, dir string) (_ *Drive, err error) {
+	defer must.Catch(&err)
 	d := &Drive{At: filepath.Join(dir, "disk"), image: filepath.Join(dir, "image")}
-	f, err := os.Create(d.image)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(f.Truncate(size), f.Close(), os.Mkdir(d.At, 0o700)); err != nil {
-		return nil, err
-	}
+	f := must.Get(os.Create(d.image))
+	must.Do(errors.Join(f.Truncate(size), f.Close(), os.Mkdir(d.At, 0o700)))
 	if err := command(ctx, "mkfs.ext4", "-q", "-F", d.image); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotHere, err)
 	}
@@ -90,18 +88,13 @@ func (d *Drive) Mark() error {
 
 // Cut has the Drive be what was on the disk at this moment, and mounts it again. Whatever wrote to
 // it has been killed. It fails where what Mark wrote is still there: then nothing is shown.
-func (d *Drive) Cut(ctx context.Context) error {
+func (d *Drive) Cut(ctx context.Context) (err error) {
+	defer must.Catch(&err)
 	before := d.image + ".before"
-	if err := command(ctx, "cp", "--sparse=always", d.image, before); err != nil {
-		return err
-	}
+	must.Do(command(ctx, "cp", "--sparse=always", d.image, before))
 	// This writes to the old file, which is then thrown away.
-	if err := errors.Join(unix.Unmount(d.At, 0), os.Remove(d.image)); err != nil {
-		return err
-	}
-	if err := errors.Join(os.Rename(before, d.image), d.mount(ctx)); err != nil {
-		return err
-	}
+	must.Do(errors.Join(unix.Unmount(d.At, 0), os.Remove(d.image)))
+	must.Do(errors.Join(os.Rename(before, d.image), d.mount(ctx)))
 	if text, err := os.ReadFile(d.mark()); err == nil && bytes.Contains(text, []byte("gone")) {
 		return errors.New("a file that was not synced outlived the outage: this file system shows nothing")
 	}

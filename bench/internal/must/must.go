@@ -49,7 +49,10 @@ func Catch(err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case failure:
-		*err = errors.Join(p.error, *err)
+		if *err != nil {
+			p.error = errors.Join(p.error, *err)
+		}
+		*err = p.error
 	default:
 		panic(p)
 	}

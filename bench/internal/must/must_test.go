@@ -21,6 +21,14 @@ func TestCatch(t *testing.T) {
 	if _, err := run(); !errors.Is(err, first) || !errors.Is(err, closing) || after {
 		t.Errorf("%v, %v; want both errors and nothing after the first", err, after)
 	}
+	alone := func() (err error) {
+		defer Catch(&err)
+		Do(first)
+		return nil
+	}
+	if err := alone(); err != first {
+		t.Errorf("%v, want the error itself where there is no other", err)
+	}
 	defer func() {
 		if p := recover(); p != "other" {
 			t.Errorf("the panic is %v", p)

@@ -5,27 +5,17 @@ import (
 	"io"
 
 	"quern/codecs"
+	"quern/codecs/resample"
 )
 
-// samples are a codecs.Decoder of one channel.
-type samples struct {
-	x    []float32
-	rate int
-}
-
-func (s *samples) Rate() int     { return s.rate }
-func (s *samples) Channels() int { return 1 }
-
-func (s *samples) Read(dst []float32) (int, error) {
-	n := copy(dst, s.x)
-	if s.x = s.x[n:]; len(s.x) == 0 {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
 // Resample returns samples of one channel at another rate.
-func Resample(x []float32, from, to int) ([]float32, error) { return Mono(&samples{x, from}, to) }
+func Resample(x []float32, from, to int) ([]float32, error) {
+	r, err := resample.New(from, to, 1)
+	if err != nil {
+		return nil, err
+	}
+	return r.Flush(r.Process(nil, x)), nil
+}
 
 // Mono reads all of src as one channel at a rate.
 func Mono(src codecs.Decoder, rate int) (all []float32, err error) {

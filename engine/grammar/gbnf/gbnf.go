@@ -9,6 +9,7 @@
 package gbnf
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,9 +46,7 @@ func Parse(b *grammar.Builder, text string, o Options) (*grammar.Node, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("gbnf: a grammar of %d bytes; at most %d are read", len(text), MaxBytes)
 	}
-	if o.Root == "" {
-		o.Root = "root"
-	}
+	o.Root = cmp.Or(o.Root, "root")
 	p := &parser{b: b, text: text, token: o.Token, rules: map[string]*rule{}}
 	p.grammar()
 	if p.err == nil {

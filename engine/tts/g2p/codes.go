@@ -114,7 +114,7 @@ var codes = []pattern{
 		}
 		return nil
 	}},
-	{re(`\d{1,8}(?:-\d{1,8}){1,3}-[A-Z]{1,3}`), func(m []string, s *scanner) []string { return inGroups(m[0]) }}, // 20-4471-B
+	{re(`\d{1,8}(?:-\d{1,8}){1,3}-[A-Z]{1,3}`), func(m []string, s *scanner) []string { return inGroups(m[0], "-") }}, // 20-4471-B
 	// 118-2203917
 	{re(`(\d{2,8})-(\d{5,10})`), func(m []string, s *scanner) []string {
 		if s.lastWord() != "number" && len(m[2]) < len(m[1])+3 && atoi(m[1]) < atoi(m[2]) {
@@ -291,18 +291,10 @@ var (
 	}}
 	// DE89 3704 0044 0532 0130 00
 	account = pattern{re(`[A-Z]{2}\d{2}(?:(?:[ -][0-9A-Z]{4}){2,7}(?:[ -]\d{1,3})?|[0-9A-Z]{11,30})`), func(m []string, s *scanner) []string {
-		groups := strings.FieldsFunc(m[0], func(r rune) bool { return r == ' ' || r == '-' })
-		if len(strings.Join(groups, "")) < 15 || len(digitsOf(m[0])) < 8 {
+		if len(m[0])-strings.Count(m[0], " ")-strings.Count(m[0], "-") < 15 || len(digitsOf(m[0])) < 8 {
 			return nil
 		}
-		var out []string
-		for k, group := range groups {
-			if k > 0 {
-				out = append(out, ",")
-			}
-			out = append(out, characters(group)...)
-		}
-		return out
+		return inGroups(m[0], " -")
 	}}
 	dotted = pattern{re(`(?:[vV])?(\d+(?:\.\d+){2,})(-\d+)?`), func(m []string, s *scanner) []string {
 		out := between(m[1], "point", s.accent)

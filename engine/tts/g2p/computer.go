@@ -24,14 +24,7 @@ var (
 // Addresses of network cards, 00:1A:2B:3C:4D:5E, and of machines.
 var (
 	hardware = pattern{re(`[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}`), func(m []string, s *scanner) []string {
-		var out []string
-		for k, group := range strings.FieldsFunc(m[0], func(r rune) bool { return r == ':' || r == '-' }) {
-			if k > 0 {
-				out = append(out, ",")
-			}
-			out = append(out, characters(group)...)
-		}
-		return out
+		return inGroups(m[0], ":-")
 	}}
 	// 2001:db8::1/64: eight groups, or fewer around two colons
 	internet = pattern{re(`[0-9A-Fa-f]{1,4}(?:::?[0-9A-Fa-f]{1,4}){1,7}(?:/(\d{1,3}))?`), func(m []string, s *scanner) []string {

@@ -137,14 +137,7 @@ func readAs(as As, format, text string, accent Accent) []string {
 	case Characters:
 		return characters(text)
 	case Digits, Telephone:
-		var out []string
-		for k, group := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" -.()/", r) }) {
-			if k > 0 {
-				out = append(out, ",")
-			}
-			out = append(out, characters(group)...)
-		}
-		return out
+		return inGroups(text, " -.()/")
 	case Cardinal:
 		if isWhole {
 			return join(minus(sign), cardinal(strings.TrimLeft(whole[:len(whole)-1], "0")+whole[len(whole)-1:], accent))

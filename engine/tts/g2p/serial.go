@@ -165,7 +165,7 @@ func hexadecimal(rest string) (int, []string) {
 	}
 	if k == 8 {
 		if id := uuid().FindString(rest[:min(len(rest), 36)]); id != "" {
-			return len(id), inGroups(id)
+			return len(id), inGroups(id, "-")
 		}
 	}
 	if k < 6 || changes < 3 || joins(firstRune(rest[k:])) {
@@ -199,10 +199,10 @@ func (s *scanner) identified(n string) []string {
 // uuid is an identifier of 32 figures in five groups.
 var uuid = lazy(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// inGroups names the characters of groups between hyphens, with a comma between the groups.
-func inGroups(id string) []string {
+// inGroups names the characters of groups between separators, with a comma between the groups.
+func inGroups(id, separators string) []string {
 	var out []string
-	for k, group := range strings.Split(id, "-") {
+	for k, group := range strings.FieldsFunc(id, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 		if k > 0 {
 			out = append(out, ",")
 		}
@@ -264,7 +264,7 @@ var mixed = pattern{re(`[A-Z0-9]{3,8}(?:-[A-Z0-9]{2,8}){1,5}`), func(m []string,
 	if changes < 2 {
 		return nil
 	}
-	return inGroups(m[0])
+	return inGroups(m[0], "-")
 }}
 
 // texted are words as they are written in a hurry, with figures for sounds.

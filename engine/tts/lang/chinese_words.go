@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -180,24 +181,14 @@ func (s *scanner) behind(words string) bool {
 		from -= k
 	}
 	before := s.text[from:s.i]
-	for _, w := range strings.Fields(words) {
-		if strings.Contains(before, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(words), func(w string) bool { return strings.Contains(before, w) })
 }
 
 // called reports whether one of the words stands before the scanner, or has what joins a number to
 // its name behind it.
 func (s *scanner) called(words string) bool {
 	before := strings.TrimRight(s.text[max(0, s.i-lookahead):s.i], " :：是为号码")
-	for _, w := range strings.Fields(words) {
-		if strings.HasSuffix(before, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(words), func(w string) bool { return strings.HasSuffix(before, w) })
 }
 
 // directly reports whether the character before the scanner is one of a set.

@@ -4,6 +4,7 @@ package lang
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -193,10 +194,5 @@ func countedIn(text string) (counted, tail string, ok bool) {
 }
 
 func isNumeral(chars []rune) bool {
-	for _, r := range chars {
-		if !strings.ContainsRune("〇一二三四五六七八九十百千万億兆", r) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(chars, func(r rune) bool { return !strings.ContainsRune("〇一二三四五六七八九十百千万億兆", r) })
 }

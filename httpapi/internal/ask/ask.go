@@ -4,6 +4,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 
 	"quern/engine"
@@ -36,9 +37,7 @@ func (r *Chat) Request(d engine.Sampling, most int) engine.GenerateRequest {
 	r.Sampling.Apply(&q, d)
 	if r.Sampling.MaxTokens == 0 {
 		q.MaxTokens = d.MaxTokens
-		if q.MaxTokens == 0 {
-			q.MaxTokens = most
-		}
+		q.MaxTokens = cmp.Or(q.MaxTokens, most)
 	}
 	q.Sample.Logprobs = r.Logprobs
 	q.Sample.Top = r.Top

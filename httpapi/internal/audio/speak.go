@@ -3,6 +3,7 @@ package audio
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"io"
@@ -237,9 +238,7 @@ func Language(o *body.Object, names ...string) string {
 		if _, known := engine.LanguageOf(t); t != "" && !known {
 			v.Invalid("must be one of %s, got %.60q", strings.Join(engine.Languages(), ", "), t)
 		}
-		if tag == "" {
-			tag = t
-		}
+		tag = cmp.Or(tag, t)
 	}
 	return tag
 }

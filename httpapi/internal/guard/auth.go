@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -151,10 +152,5 @@ func (g *Guard) hostAllowed(host string) bool {
 		return true
 	}
 	// Names that the public DNS does not delegate.
-	for _, suffix := range []string{".localhost", ".local", ".internal"} {
-		if strings.HasSuffix(name, suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".localhost", ".local", ".internal"}, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }

@@ -57,12 +57,7 @@ func Preflight(w http.ResponseWriter, r *http.Request, allowed bool) {
 }
 
 func (g *Guard) originAllowed(origin string) bool {
-	for _, p := range g.AllowedOrigins {
-		if originMatches(p, origin) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.AllowedOrigins, func(p string) bool { return originMatches(p, origin) })
 }
 
 // originMatches compares an origin with a pattern that may hold one "*". As a

@@ -3,6 +3,7 @@ package llama
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,12 +63,7 @@ func (s *sequence) add(ev engine.Event) {
 
 // lined reports whether each sequence that is not over has a line.
 func lined(open []sequence) bool {
-	for _, s := range open {
-		if !s.line && !s.over {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(open, func(s sequence) bool { return !s.line && !s.over })
 }
 
 // cut ends the sequences that have not ended.

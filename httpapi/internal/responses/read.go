@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -218,9 +219,7 @@ func (r *reader) reasoning(o *body.Object, it *item) {
 	switch {
 	case ours:
 		it.sealed = true
-		if it.text == "" {
-			it.text = text
-		}
+		it.text = cmp.Or(it.text, text)
 	case it.text == "" && v.Ok():
 		r.warn(v.Path() + ": it is of another server, and is left out")
 	}

@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"cmp"
 	"math"
 	"net/url"
 	"slices"
@@ -61,9 +62,7 @@ func readConfig(v url.Values) (config, error) {
 	if c.named == "" {
 		refuse("model_id", "is required")
 	}
-	if c.format == "" {
-		c.format = "pcm_16000"
-	}
+	c.format = cmp.Or(c.format, "pcm_16000")
 	var err error
 	if c.layout, err = codecs.RawByName(c.format); err != nil {
 		refuse("audio_format", "%v", err)

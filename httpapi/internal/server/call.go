@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -93,9 +94,7 @@ func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (w *response) WriteHeader(status int) {
 	w.deadline()
 	defer w.written()
-	if w.status == 0 {
-		w.status = status
-	}
+	w.status = cmp.Or(w.status, status)
 	// A whole answer may be many times its body; the share of a stream is not
 	// kept by who reads it.
 	if n, _ := strconv.Atoi(w.Header().Get("Content-Length")); n <= largeAnswer {

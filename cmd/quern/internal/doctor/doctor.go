@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,9 +99,7 @@ func (m *Machine) quota() []Finding {
 		return nil
 	}
 	threads := m.Threads
-	if threads == 0 {
-		threads = m.Cores
-	}
+	threads = cmp.Or(threads, m.Cores)
 	found := fmt.Sprintf("%.1f CPUs for %d compute threads", cpus, threads)
 	if float64(threads) > cpus {
 		return one("CPU quota", Slow, found, fmt.Sprintf("threads that wait for each other are stopped by the quota: set threads: %d, or give CPUs whole (cpuset)", max(int(cpus), 1)))

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,9 +53,7 @@ func (s *Settings) JobsOptions(dir string, log *slog.Logger) (jobsstore.Options,
 	if j.Dir != "" {
 		o.Dir = j.Dir
 	}
-	if o.Workers == 0 {
-		o.Workers = -1
-	}
+	o.Workers = cmp.Or(o.Workers, -1)
 	if s.Responses.Store == "jobs" {
 		o.ResponseBytes, o.ResponseAge = int64(s.Responses.Bytes), s.Responses.Age.std()
 	}

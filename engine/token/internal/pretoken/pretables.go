@@ -1,6 +1,7 @@
 package pretoken
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"quern/formats/weights"
@@ -225,9 +226,7 @@ var All = map[string]Pretokenizer{
 
 // Named finds a pre-tokenizer by name; "" is "default".
 func Named(name string) (Pretokenizer, error) {
-	if name == "" {
-		name = "default"
-	}
+	name = cmp.Or(name, "default")
 	p, ok := All[name]
 	if !ok {
 		known := strings.Join(slices.Sorted(maps.Keys(All)), " ")
