@@ -179,6 +179,60 @@ func TestRequestsTogether(t *testing.T) {
 	}
 }
 
+// A tight graph has no memory for more than one window.
+type tight struct{ Graph }
+
+func (g tight) Run(ctx context.Context, in map[string]*onnx.Tensor) (map[string]*onnx.Tensor, error) {
+	for _, x := range in {
+		if len(x.Shape) > 0 && x.Shape[0] > 1 {
+			return nil, onnx.ErrMemory
+		}
+	}
+	return g.Graph.Run(ctx, in)
+}
+
+// Windows that do not fit into memory together are transcribed one by one, whichever graph it is
+// that lacks the memory.
+func TestOneByOne(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		to   func(m *Model) *Graph
+	}{
+		{"encoder", func(m *Model) *Graph { return &m.encoder.Graph }},
+		{"joint", func(m *Model) *Graph { return &m.decoder.(*transducer).joint.(*parts).rest.Graph }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := open(t, fixtures.Path(t, "diarise", "models", "parakeet-onnx-asr"), OpenOptions{})
+			talk := sound(t, "talk")
+			var list []*window
+			for i := range 4 {
+				x := talk[i*6*audio.Rate:][:5*audio.Rate]
+				list = append(list, &window{ctx: t.Context(), features: m.features.Of(x), frames: m.features.Frames(len(x)), limit: 1 << 20})
+			}
+			alone := &window{ctx: t.Context(), features: list[3].features, frames: list[3].frames, limit: 1 << 20}
+			m.worker.submit(alone)
+			<-alone.done
+			g := tt.to(m)
+			*g = tight{*g}
+			held := hold(m)
+			m.worker.submit(list[0])
+			<-held.begun
+			for _, w := range list[1:] {
+				m.worker.submit(w)
+			}
+			close(held.open)
+			for i, w := range list {
+				if <-w.done; w.err != nil || len(w.tokens) == 0 {
+					t.Errorf("window %d: %d tokens, %v", i, len(w.tokens), w.err)
+				}
+			}
+			if last := list[3]; !slices.Equal(ids(last.tokens), ids(alone.tokens)) {
+				t.Errorf("%v, alone %v", ids(last.tokens), ids(alone.tokens))
+			}
+		})
+	}
+}
+
 // The golden batch of the fixtures: two windows of one run, padded.
 func TestEncoderBatch(t *testing.T) {
 	m := open(t, fixtures.Path(t, "diarise", "models", "parakeet-sherpa"), OpenOptions{})

@@ -92,7 +92,8 @@ func (k *worker) run() {
 		err := k.do(batch)
 		if err != nil && len(batch) > 1 && errors.Is(err, onnx.ErrMemory) {
 			for _, w := range batch { // one after the other they may fit
-				w.tokens, w.err = nil, k.do([]*window{w})
+				w.tokens = nil
+				w.err = k.do([]*window{w})
 			}
 			err = nil
 		}
@@ -106,7 +107,7 @@ func (k *worker) run() {
 			if w.ctx.Err() != nil {
 				w.err = w.ctx.Err()
 			}
-			w.states = nil
+			w.features, w.states = nil, nil
 			close(w.done)
 		}
 	}
@@ -132,7 +133,6 @@ func (k *worker) do(batch []*window) (err error) {
 	}
 	var live []*window
 	for _, w := range batch {
-		w.features = nil
 		if w.ctx.Err() == nil {
 			live = append(live, w)
 		}
