@@ -227,6 +227,15 @@ func TestLabel(t *testing.T) {
 	if w := got[0].Words; w[0].Overlap || !w[1].Overlap || w[1].Speaker != 1 {
 		t.Errorf("words %+v", w)
 	}
+	// A word beside a long turn is of that, however near the middle of a short one is, and a word
+	// without length of the turn around it.
+	long := speakers.Result{Sole: []speakers.Turn{{0, 60, 0}, {66, 67, 1}}}
+	for at, want := range map[float64]int{59: 1, 60.2: 1, 65.5: 2, 66: 2} {
+		s := long.Label([]heard.Segment{{Words: []heard.Word{word(" a", at, at)}}})[0]
+		if s.Speaker != want || s.Words[0].Speaker != want {
+			t.Errorf("a word at %g s is of speaker %d, want %d", at, s.Words[0].Speaker, want)
+		}
+	}
 	// Two others at once are no more time than one of them.
 	r.Turns = []speakers.Turn{{0, 4, 0}, {1, 2, 1}, {1.5, 2.5, 2}}
 	r.Sole = r.Turns[:1]
@@ -293,5 +302,24 @@ func TestNearest(t *testing.T) {
 	// One known voice is of the second speaker, one of none.
 	if got, want := speakers.Known(centroids, []string{"ann", "bob"}, [][]float32{{-1, -1}, {0.1, 2}}), []string{"", "bob"}; !slices.Equal(got, want) {
 		t.Errorf("known %q, want %q", got, want)
+	}
+}
+
+// The words of an hour in which two speak by turns, 2.4 s each.
+func BenchmarkLabel(b *testing.B) {
+	r := speakers.Result{}
+	var list []heard.Segment
+	for i := range 1500 {
+		at := float64(i) * 2.4
+		r.Turns = append(r.Turns, speakers.Turn{Start: at, End: at + 2.6, Speaker: i % 2})
+		r.Sole = append(r.Sole, speakers.Turn{Start: at, End: at + 2.4, Speaker: i % 2})
+		for k := range 6 {
+			from := at + float64(k)*0.4
+			list = append(list, heard.Segment{Start: from, End: from + 0.3, Words: []heard.Word{{Text: " a", Start: from, End: from + 0.3}}})
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Label(list)
 	}
 }
