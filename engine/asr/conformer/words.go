@@ -67,7 +67,7 @@ func (m *Model) segment(words []word, r *request) asr.Segment {
 			}
 		}
 		if r.Words {
-			s.Words = append(s.Words, asr.Word{Text: valid(w.text), Start: w.start, End: w.end, Probability: probability})
+			s.Words = append(s.Words, asr.Word{Text: valid(w.text), Start: w.start, End: w.end, Probability: probability, Tokens: s.Tokens[n-len(w.tokens) : n : n]})
 		}
 	}
 	s.Text = valid(text)
@@ -79,7 +79,8 @@ func (m *Model) segment(words []word, r *request) asr.Segment {
 // valid is a text whose bytes, which tokens may tell apart, are made whole.
 func valid(text []byte) string { return strings.ToValidUTF8(string(text), "\ufffd") }
 
-// words puts the tokens of a window together, with times of the window.
+// words puts the tokens of a window together, with times of the window. A word ends where the
+// next begins, if not before: several tokens may be written at a frame. Spaces alone are none.
 func (m *Model) words(w *window) (list []word) {
 	seconds := m.seconds()
 	long := float64(w.frames) * frameSeconds
@@ -121,6 +122,12 @@ func (m *Model) words(w *window) (list []word) {
 		last.text = append(last.text, text...)
 		last.tokens = append(last.tokens, t)
 		last.end = max(last.end, end)
+	}
+	if n := len(list); n > 0 && strings.TrimSpace(string(list[n-1].text)) == "" {
+		list = list[:n-1]
+	}
+	for i := range list[:max(0, len(list)-1)] {
+		list[i].end = min(list[i].end, list[i+1].start)
 	}
 	return list
 }
