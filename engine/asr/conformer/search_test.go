@@ -101,10 +101,43 @@ func TestCTC(t *testing.T) {
 		}
 		if !slices.Equal(ids(g.tokens), ids(w.tokens)) {
 			differ++
+		} else if !slices.Equal(g.tokens, w.tokens) {
+			t.Errorf("trial %d: beam search has tokens %+v, greedy decoding %+v", trial, w.tokens, g.tokens)
 		}
 	}
 	if differ == 0 {
 		t.Error("beam search and greedy decoding never differ: the trials show nothing")
+	}
+}
+
+// The tokens that CTC's beam search finds have the times of the likeliest labels that spell
+// them: equal ones are apart, and the first may be there at once.
+func TestAlign(t *testing.T) {
+	m := open(t, toyCTC(t, 3), OpenOptions{})
+	for _, tt := range []struct{ labels, want string }{
+		{"a.bb..a", "[{0 0 1} {1 2 2} {0 6 1}]"},
+		{".aa.a", "[{0 1 2} {0 4 1}]"},
+		{"ab", "[{0 0 1} {1 1 1}]"},
+		{"b", "[{1 0 1}]"},
+		{"...", "[]"},
+	} {
+		var rows [][]float32
+		for _, l := range tt.labels {
+			row := make([]float32, 3)
+			row[map[rune]int{'a': 0, 'b': 1, '.': 2}[l]] = 2
+			rows = append(rows, row)
+		}
+		w := shown(rows...)
+		w.beams = 8
+		decoded(t, m, w)
+		type timed struct{ id, at, frames int }
+		got := []timed{}
+		for _, s := range w.tokens {
+			got = append(got, timed{s.id, s.at, s.frames})
+		}
+		if fmt.Sprint(got) != tt.want {
+			t.Errorf("%s: %v, want %s", tt.labels, got, tt.want)
+		}
 	}
 }
 
