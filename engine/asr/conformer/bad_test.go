@@ -182,6 +182,22 @@ func TestOtherFamilies(t *testing.T) {
 	}
 }
 
+// An encoder of other features is refused by how many it takes, before it runs.
+func TestOtherBands(t *testing.T) {
+	for _, shape := range [][]any{{"B", 64, "T"}, {"B", "T", 64}} {
+		dir := toyTransducer(t, 3, 2, make([]float32, 15))
+		b := onnxtest.New(17)
+		x := b.Input("sound", fonnx.Float, shape...)
+		n := b.Input("n", fonnx.Int64, "B")
+		b.Output("states", x, fonnx.Float, shape...)
+		b.Output("count", n, fonnx.Int64, "B")
+		write(t, dir, map[string][]byte{"encoder-model.onnx": b.Bytes()})
+		if _, err := Describe(dir); err == nil || !strings.Contains(err.Error(), "an encoder of 64 bands") {
+			t.Errorf("%v: %v", shape, err)
+		}
+	}
+}
+
 // A window beyond the positions is refused before it runs, with both lengths.
 func TestBeyondPositions(t *testing.T) {
 	m := open(t, fixtures.Path(t, "diarise", "models", "parakeet-sherpa"), OpenOptions{})

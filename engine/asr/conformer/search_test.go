@@ -110,6 +110,28 @@ func TestCTC(t *testing.T) {
 	}
 }
 
+// How many tokens there are at a frame is what config.json says, unless the program does.
+func TestPerFrame(t *testing.T) {
+	for _, tt := range []struct {
+		config string
+		o      OpenOptions
+		want   int
+	}{
+		{"", OpenOptions{}, 10},
+		{`{"max_tokens_per_step": 3}`, OpenOptions{}, 3},
+		{`{"max_tokens_per_step": 3}`, OpenOptions{PerFrame: 5}, 5},
+		{`{"max_tokens_per_step": -3}`, OpenOptions{}, 10},
+		{`{"max_tokens_per_step": 100000}`, OpenOptions{}, mostPerFrame},
+	} {
+		dir := toyTransducer(t, 3, 0, make([]float32, 9))
+		write(t, dir, map[string][]byte{"config.json": []byte(tt.config)})
+		w := shown([]float32{1, 0, 0}) // which writes the first token again and again
+		if decoded(t, open(t, dir, tt.o), w); len(w.tokens) != tt.want {
+			t.Errorf("%s, %d: %d tokens at a frame, want %d", tt.config, tt.o.PerFrame, len(w.tokens), tt.want)
+		}
+	}
+}
+
 // The tokens that CTC's beam search finds have the times of the likeliest labels that spell
 // them: equal ones are apart, and the first may be there at once.
 func TestAlign(t *testing.T) {

@@ -121,7 +121,7 @@ func (m *Model) limit(w *window) int {
 		}
 		return max(1, min(n, longest-len(w.prompt)))
 	}
-	return max(n, m.encoded(w.frames)*16)
+	return max(n, m.encoded(w.frames)*mostPerFrame)
 }
 
 func (p piece) ready() bool {
