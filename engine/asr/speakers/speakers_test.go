@@ -280,6 +280,11 @@ func TestBayes(t *testing.T) {
 	if means, apart = c.Centroids(x, speakers.Heard{}, speakers.Bounds{Min: 5, Max: 5}); len(means) != 5 || apart {
 		t.Errorf("asked for 5: %d speakers, apart %v", len(means), apart)
 	}
+	// Of noise every vector would be a cluster, and a round of VBx take as long as their square.
+	x, _ = voices(3, 200, 2)
+	if n := slices.Max(c.Cluster(x)) + 1; n != 128 {
+		t.Errorf("VBx starts from %d clusters, want 128", n)
+	}
 	if means, _ = c.Centroids(nil, speakers.Heard{}, speakers.Bounds{Min: 2}); len(means) != 0 {
 		t.Errorf("%d speakers of nothing", len(means))
 	}
@@ -302,24 +307,5 @@ func TestNearest(t *testing.T) {
 	// One known voice is of the second speaker, one of none.
 	if got, want := speakers.Known(centroids, []string{"ann", "bob"}, [][]float32{{-1, -1}, {0.1, 2}}), []string{"", "bob"}; !slices.Equal(got, want) {
 		t.Errorf("known %q, want %q", got, want)
-	}
-}
-
-// The words of an hour in which two speak by turns, 2.4 s each.
-func BenchmarkLabel(b *testing.B) {
-	r := speakers.Result{}
-	var list []heard.Segment
-	for i := range 1500 {
-		at := float64(i) * 2.4
-		r.Turns = append(r.Turns, speakers.Turn{Start: at, End: at + 2.6, Speaker: i % 2})
-		r.Sole = append(r.Sole, speakers.Turn{Start: at, End: at + 2.4, Speaker: i % 2})
-		for k := range 6 {
-			from := at + float64(k)*0.4
-			list = append(list, heard.Segment{Start: from, End: from + 0.3, Words: []heard.Word{{Text: " a", Start: from, End: from + 0.3}}})
-		}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		r.Label(list)
 	}
 }
