@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"quern/engine/asr"
+	"quern/engine/asr/heard"
 	"quern/engine/token"
 )
 
@@ -17,8 +18,8 @@ const (
 	segmentSeconds = 30.0
 )
 
-// A word is tokens from one that begins with a space, or from the first, to the next.
-// Punctuation is part of the word before it.
+// A word is tokens from one that begins with a space, or from the first, to the next; in a
+// script without spaces, each token. Punctuation is part of the word before it.
 type word struct {
 	text       []byte
 	tokens     []spoken
@@ -105,7 +106,7 @@ func (m *Model) words(w *window) (list []word) {
 		if closing {
 			text = strings.TrimLeft(text, " ")
 		}
-		if len(list) == 0 || strings.HasPrefix(text, " ") && !closing && strings.TrimSpace(string(list[len(list)-1].text)) != "" {
+		if len(list) == 0 || begins(text) && !closing && strings.TrimSpace(string(list[len(list)-1].text)) != "" {
 			if len(list) == 0 && m.vocab.spaced && !strings.HasPrefix(text, " ") {
 				text = " " + text // windows are cut in silence, where words end
 			}
@@ -130,6 +131,12 @@ func (m *Model) words(w *window) (list []word) {
 		list[i].end = min(list[i].end, list[i+1].start)
 	}
 	return list
+}
+
+// begins reports whether a word begins with a piece.
+func begins(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return first == ' ' || heard.Unspaced(first)
 }
 
 // closes reports whether a piece is punctuation that belongs to the word before.
