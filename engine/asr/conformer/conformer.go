@@ -74,10 +74,12 @@ type window struct {
 	prompt   []int64 // of a decoder that attends
 	limit    int     // tokens it may write
 
-	states *states // the encoder's result
-	tokens []spoken
-	err    error
-	done   chan struct{}
+	request *request // that it is of, or nil
+	turn    int      // of the worker: smaller ones are first
+	states  *states  // the encoder's result
+	tokens  []spoken
+	err     error
+	done    chan struct{}
 }
 
 // spoken is a token with its time in frames of the encoder.

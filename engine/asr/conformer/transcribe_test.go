@@ -184,6 +184,46 @@ func TestRequestsTogether(t *testing.T) {
 	}
 }
 
+// A noted graph writes down how many frames its runs have.
+type noted struct {
+	Graph
+	frames *[]int
+}
+
+func (g noted) Run(ctx context.Context, in map[string]*onnx.Tensor) (map[string]*onnx.Tensor, error) {
+	*g.frames = append(*g.frames, in["audio_signal"].Shape[2])
+	return g.Graph.Run(ctx, in)
+}
+
+// Requests are served by turns: a short one waits for one window of a long one.
+func TestTurns(t *testing.T) {
+	m := open(t, fixtures.Path(t, "diarise", "models", "parakeet-onnx-asr"), OpenOptions{})
+	m.batches = "a window a run"
+	var frames []int
+	m.encoder.Graph = noted{m.encoder.Graph, &frames}
+	held := hold(m)
+	file, live := new(request), new(request)
+	windows := m.noise(80, 88, 96, 104, 40, 48)
+	for i, w := range windows {
+		w.ctx, w.limit, w.request = t.Context(), 10, file
+		if i >= 4 {
+			w.request = live
+		}
+		if m.worker.submit(w); i == 0 {
+			<-held.begun
+		}
+	}
+	close(held.open)
+	for _, w := range windows {
+		if <-w.done; w.err != nil {
+			t.Fatal(w.err)
+		}
+	}
+	if want := []int{80, 88, 40, 96, 48, 104}; !slices.Equal(frames, want) {
+		t.Errorf("runs of %d frames, want %d", frames, want)
+	}
+}
+
 // A tight graph has no memory for more than one window.
 type tight struct{ Graph }
 

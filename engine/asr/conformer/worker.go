@@ -1,6 +1,7 @@
 package conformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -17,14 +18,18 @@ var (
 	errNumbers = errors.New("conformer: what the model computes are no numbers; its file may be damaged")
 )
 
-// A worker owns the graphs of a model: one goroutine takes windows in the order they
-// come, with those waiting that may share their run.
+// A worker owns the graphs of a model: one goroutine takes windows of requests by turns, with
+// those waiting that may share their run.
+//
+// Goyal, Vin and Cheng, "Start-time fair queueing", 1996, with windows of one length: what is
+// spoken live waits for a window of each file, and not for all that files have waiting.
 type worker struct {
 	m *Model
 
 	mu     sync.Mutex
 	wake   *sync.Cond
 	queue  []*window
+	turn   int // of the window that was taken last
 	closed bool
 	done   chan struct{}
 
@@ -56,7 +61,13 @@ func (k *worker) submit(w *window) {
 		close(w.done)
 		return
 	}
+	w.turn = k.turn + 1
+	if r := w.request; r != nil {
+		w.turn = max(w.turn, r.turn+1)
+		r.turn = w.turn
+	}
 	k.queue = append(k.queue, w)
+	slices.SortStableFunc(k.queue, func(a, b *window) int { return cmp.Compare(a.turn, b.turn) })
 	k.wake.Signal()
 }
 
@@ -78,7 +89,7 @@ func (k *worker) take() (batch []*window) {
 			rest = append(rest, w)
 		}
 	}
-	k.queue = rest
+	k.queue, k.turn = rest, batch[0].turn
 	return batch
 }
 
