@@ -104,6 +104,8 @@ type (
 	Source = audio.Source
 	// A Segment is a piece of transcript.
 	Segment = heard.Segment
+	// A Word is a word of a segment.
+	Word = heard.Word
 	// TranscribeOptions say how; a nil Detector is the model's.
 	TranscribeOptions = heard.Options
 	// TranscribeInfo describes the audio as a whole.
@@ -166,6 +168,7 @@ type TranscribeRequest struct {
 
 	Temperature *float64 // above 0: the first of the ladder, in place of Temperatures
 	AllSound    bool     // also sound that no detector takes for speech
+	MayWords    bool     // Words, of models that time them
 	Diarize     *Diarization
 	KeepAlive   *time.Duration
 }

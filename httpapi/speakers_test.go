@@ -266,6 +266,13 @@ func TestSpeakersRefused(t *testing.T) {
 			}
 		})
 	}
+	// Facts about speakers that are not asked for are told to have no effect.
+	for path, fields := range map[string][]string{transcribe: {"model=ear", "num_speakers=2", "known_speaker_names[]=a"}, "/v1/speech-to-text": {"model_id=x", "num_speakers=2"}} {
+		r := upload(t, s, path, file, fields...)
+		if got := r.Header.Values("X-Quern-Warning"); r.StatusCode != 200 || !slices.ContainsFunc(got, func(w string) bool { return strings.HasPrefix(w, "num_speakers has no effect") }) {
+			t.Errorf("%s: %d, warnings %q", path, r.StatusCode, got)
+		}
+	}
 	r := upload(t, s, transcribe, file, "model=wrong", diarized)
 	if b := string(body(t, r)); r.StatusCode != 500 || !strings.Contains(b, "what tells who speaks: segmentation") {
 		t.Errorf("wrong networks: %d %s", r.StatusCode, b)

@@ -3,7 +3,7 @@
 //
 //	go run ./bench/diarise -segmentation FILE -embedding FILE -seeds 10   # error rates
 //	go run ./bench/diarise -gen FOLDER                                # networks of published size
-//	go run ./bench/diarise -hour -segmentation FOLDER/segmentation.onnx -embedding FOLDER/campplus.onnx
+//	go run ./bench/diarise -hour -segmentation FOLDER/segmentation.onnx -embedding FOLDER/campplus.onnx # or ecapa, titanet
 //
 // Under the speech of each voice lie tones, by which synthetic networks tell voices apart:
 // pyannote-seg-bands and wespeaker-emb-bands of shared/fixtures/diarise/models. Networks of

@@ -17,13 +17,13 @@ type writer struct {
 	rng *rand.Rand
 }
 
-// generate writes networks of published size to a folder: pyannote's segmentation-3.0 and
-// 3D-Speaker's CAM++.
+// generate writes networks of published size to a folder: pyannote's segmentation-3.0, and
+// 3D-Speaker's CAM++, WeSpeaker's ECAPA-TDNN and NeMo's TitaNet-Large.
 func generate(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	for name, record := range map[string]func(*writer){"segmentation.onnx": segmentation, "campplus.onnx": campplus} {
+	for name, record := range map[string]func(*writer){"segmentation.onnx": segmentation, "campplus.onnx": campplus, "ecapa.onnx": ecapa, "titanet.onnx": titanet} {
 		w := &writer{onnxtest.New(17), rand.New(rand.NewPCG(1, 2))}
 		record(w)
 		data := w.Bytes()

@@ -7,6 +7,7 @@
 //	go run ./bench/parakeet -encoder FOLDER -peers bench/parakeet
 //	go run ./bench/parakeet -whole FOLDER -peers bench/parakeet
 //	go run ./bench/parakeet -hour FOLDER
+//	go run ./bench/parakeet -live FOLDER -sessions 16 -seconds 60
 package main
 
 import (
@@ -33,6 +34,8 @@ func main() {
 	encoder := flag.String("encoder", "", "compare the encoder of the model in `folder` with ONNX Runtime")
 	whole := flag.String("whole", "", "compare recognition with the model in `folder` with sherpa-onnx")
 	hour := flag.String("hour", "", "transcribe an hour with the model in `folder`, and tell the memory that takes")
+	spoken := flag.String("live", "", "transcribe speakers while they speak with the model in `folder`, and tell how late text comes")
+	sessions := flag.Int("sessions", 1, "speakers of -live at a time")
 	flag.IntVar(&o.threads, "threads", 2, "threads of both programs")
 	flag.IntVar(&o.runs, "runs", 5, "runs of each program, in turn")
 	flag.Float64Var(&o.seconds, "seconds", 20, "of sound in a run; of -hour 3600 unless said")
@@ -65,8 +68,10 @@ func main() {
 			o.seconds = 3600
 		}
 		err = anHour(*hour, o)
+	case *spoken != "":
+		err = liveSessions(*spoken, *sessions, o)
 	default:
-		err = errors.New("want -gen, -encoder, -whole or -hour; see -help")
+		err = errors.New("want -gen, -encoder, -whole, -hour or -live; see -help")
 	}
 	must.End("parakeet", err)
 }

@@ -27,7 +27,7 @@ func (o *transcribeOptions) checkLive(cmd *cobra.Command, files []string) error 
 	if err := idle(cmd, "--live gives out pieces of a text", "words"); err != nil {
 		return err
 	}
-	if err := idle(cmd, "who speaks is known when the sound ends", "speakers", "known-speaker"); err != nil {
+	if err := idle(cmd, "who speaks is known when the sound ends", "speakers", "num-speakers", "min-speakers", "max-speakers", "known-speaker"); err != nil {
 		return err
 	}
 	if err := idle(cmd, "--live cuts at silences anyway", "chunked"); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ type transcribeOptions struct {
 	model, language, prompt, format, target string
 	words, translate, chunked, live         bool
 	speakers                                bool
-	count                                   int      // of speakers
+	count, least, most                      int      // of speakers
 	known                                   []string // NAME=FILE
 	raw                                     string
 	step                                    float64
@@ -66,6 +67,8 @@ the sound, and what was said before it is written down.`,
 	f.BoolVar(&o.words, "words", false, "with --format json: times of words")
 	f.BoolVar(&o.speakers, "speakers", false, "tell who says what, with the networks of --segmentation and --embedding; text comes when the file has ended")
 	f.IntVar(&o.count, "num-speakers", 0, "with --speakers: the `number` there are (default found out)")
+	f.IntVar(&o.least, "min-speakers", 0, "with --speakers: the `number` there are at least")
+	f.IntVar(&o.most, "max-speakers", 0, "with --speakers: the `number` there are at most")
 	f.StringArrayVar(&o.known, "known-speaker", nil, fmt.Sprintf("with --speakers: a speaker's name and a sound of only that voice, of %g to %g s, as `NAME=FILE`; up to %d times", engine.LeastVoice.Seconds(), engine.MostVoice.Seconds(), engine.MaxKnownVoices))
 	f.BoolVar(&o.translate, "translate", false, "translate to English")
 	f.StringVar(&o.target, "to", "", "translate to this language, a `code` or English name (Canary; the others know English at most)")
@@ -100,18 +103,8 @@ func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 			return err
 		}
 	}
-	counted := cmd.Flags().Changed("num-speakers")
-	if counted && !o.speakers {
-		return usageError{errors.New("--num-speakers needs --speakers")}
-	}
-	if counted && (o.count < 1 || o.count > mostSpeakers) {
-		return usageError{fmt.Errorf("--num-speakers must be between 1 and %d, got %d", mostSpeakers, o.count)}
-	}
-	if len(o.known) > 0 && !o.speakers {
-		return usageError{errors.New("--known-speaker needs --speakers")}
-	}
-	if len(o.known) > engine.MaxKnownVoices {
-		return usageError{fmt.Errorf("--known-speaker must be given at most %d times, got %d", engine.MaxKnownVoices, len(o.known))}
+	if err := o.checkSpeakers(cmd); err != nil {
+		return err
 	}
 	if len(files) > 1 && (o.format == "srt" || o.format == "vtt") {
 		return usageError{fmt.Errorf("--format %s takes one file at a time: two in a row are no subtitles", o.format)}
@@ -147,6 +140,35 @@ func (o *transcribeOptions) check(cmd *cobra.Command, files []string) error {
 		} else if st.IsDir() {
 			return fmt.Errorf("%s is a folder; name the files in it", file)
 		}
+	}
+	return nil
+}
+
+// checkSpeakers validates the flags about speakers.
+func (o *transcribeOptions) checkSpeakers(cmd *cobra.Command) error {
+	const number, known = "num-speakers", "known-speaker"
+	for _, f := range []struct {
+		name string
+		n    int
+	}{{number, o.count}, {"min-speakers", o.least}, {"max-speakers", o.most}} {
+		switch {
+		case !cmd.Flags().Changed(f.name):
+		case !o.speakers:
+			return usageError{fmt.Errorf("--%s needs --speakers", f.name)}
+		case f.n < 1 || f.n > mostSpeakers:
+			return usageError{fmt.Errorf("--%s must be between 1 and %d, got %d", f.name, mostSpeakers, f.n)}
+		case f.name != number && cmd.Flags().Changed(number):
+			return usageError{fmt.Errorf("--%s is how many there are; leave --%s out with it", number, f.name)}
+		}
+	}
+	if o.most > 0 && o.least > o.most {
+		return usageError{fmt.Errorf("--min-speakers must be at most --max-speakers, got %d and %d", o.least, o.most)}
+	}
+	if len(o.known) > 0 && !o.speakers {
+		return usageError{fmt.Errorf("--%s needs --speakers", known)}
+	}
+	if len(o.known) > engine.MaxKnownVoices {
+		return usageError{fmt.Errorf("--%s must be given at most %d times, got %d", known, engine.MaxKnownVoices, len(o.known))}
 	}
 	return nil
 }
@@ -230,7 +252,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	var who *engine.Diarization
 	if o.speakers {
 		who = &engine.Diarization{}
-		who.Min, who.Max, who.Known = o.count, o.count, o.voices
+		who.Min, who.Max, who.Known = cmp.Or(o.count, o.least), cmp.Or(o.count, o.most), o.voices
 	}
 	checked := &transcript.Sound{Source: mono, CutShort: sound.CutShort}
 	source := &countedSource{src: checked, progress: func(heard int) {
@@ -319,7 +341,7 @@ func (o *transcribeOptions) request() engine.TranscribeOptions {
 	}
 }
 
-// mostSpeakers bounds --num-speakers, as the API does num_speakers.
+// mostSpeakers bounds --num-speakers and the like, as the API does num_speakers.
 const mostSpeakers = 32
 
 // hearingRate is the sample rate of recognisers, in Hz.

@@ -134,6 +134,11 @@ func TestTranscribeSpeakers(t *testing.T) {
 		{"changed about", []string{"--speakers", "--segmentation", embedding, "--embedding", segmentation}, 2, nil, []string{"--segmentation", "pyannote"}},
 		{"a number alone", append([]string{"--num-speakers", "2"}, networks...), 2, nil, []string{"--num-speakers needs --speakers"}},
 		{"none", append([]string{"--speakers", "--num-speakers", "0"}, networks...), 2, nil, []string{"between 1 and 32, got 0"}},
+		{"at least", append([]string{"--speakers", "--min-speakers", "2", "--max-speakers", "2"}, networks...), 0, []string{"[SPEAKER_01]: "}, nil},
+		{"at most", append([]string{"--speakers", "--max-speakers", "1", "--format", "whisperx"}, networks...), 0, []string{`"speaker":"SPEAKER_00"`}, nil},
+		{"a bound alone", append([]string{"--max-speakers", "2"}, networks...), 2, nil, []string{"--max-speakers needs --speakers"}},
+		{"a bound beside a number", append([]string{"--speakers", "--num-speakers", "2", "--min-speakers", "1"}, networks...), 2, nil, []string{"leave --min-speakers out"}},
+		{"bounds the wrong way about", append([]string{"--speakers", "--min-speakers", "3", "--max-speakers", "2"}, networks...), 2, nil, []string{"got 3 and 2"}},
 		{"too many", append([]string{"--speakers", "--num-speakers", "40"}, networks...), 2, nil, []string{"between 1 and 32"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func (m *Model) resolved(o Options) (Options, error) {
 	if o.Language != "" {
 		code := heard.LanguageCode(o.Language)
 		if _, ok := m.special.languages[code]; !ok && !(code == "en" && !m.Multilingual()) {
-			return o, fmt.Errorf("%w: the model does not know language %q", ErrOptions, o.Language)
+			return o, &OptionError{Name: "language", Message: fmt.Sprintf("the model does not know language %q", o.Language)}
 		}
 		o.Language = code
 	}
@@ -93,7 +93,7 @@ func (m *Model) resolved(o Options) (Options, error) {
 		o.BestOf = defaultCandidates
 	}
 	if o.Words && m.params == nil {
-		return o, fmt.Errorf("%w: times of words need what the decoder attends to, which its ONNX graph does not tell", ErrOptions)
+		return o, &OptionError{Name: "words", Message: "times of words need what the decoder attends to, which its ONNX graph does not tell"}
 	}
 	if o.SkipSilence > 0 && !o.Words {
 		return o, fmt.Errorf("%w: skipping silence needs times of words", ErrOptions)

@@ -62,6 +62,9 @@ type Update struct {
 
 const (
 	defaultStep = 1.0
+	// listenSamples is how much sound the detector is given at least: a piece ends with a pause,
+	// however much new sound a transcription of one under way waits for.
+	listenSamples = engine.Hop * 2
 	// longest is the most seconds of a piece: a window of Whisper holds it.
 	longest = 24.0
 )
@@ -75,7 +78,7 @@ func Transcribe(ctx context.Context, rec Recogniser, f *Feed, o Options) iter.Se
 		defer cancel()
 		t := newTranscription(rec, o)
 		for {
-			x, end := f.read(ctx, t.wants())
+			x, end := f.read(ctx, listenSamples)
 			if end != nil && ctx.Err() != nil {
 				yield(Update{}, ctx.Err())
 				return
@@ -135,14 +138,6 @@ func newTranscription(rec Recogniser, o Options) *transcription {
 	}
 	t.cut = cutter{ear: o.Detector.Listen(), threshold: threshold, release: max(threshold-0.15, 0.01), pause: pauses[len(pauses)-1].silence, longest: longest * engine.HearingRate}
 	return t
-}
-
-// wants is how many samples are worth a transcription.
-func (t *transcription) wants() int {
-	if t.cut.speaking {
-		return max(t.done+t.step-len(t.cut.audio), engine.Hop)
-	}
-	return engine.Hop * 4
 }
 
 // heard is the seconds of sound that were taken.

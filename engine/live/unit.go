@@ -19,9 +19,6 @@ type unit struct {
 	logprobs   []heard.TokenLogprob
 }
 
-// alone are scripts whose characters are units: they have no spaces between words.
-var alone = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan}
-
 // kind is the class of a character in a unit.
 type kind int
 
@@ -36,7 +33,7 @@ func kindOf(r rune) kind {
 	switch {
 	case unicode.IsSpace(r):
 		return space
-	case unicode.IsLetter(r) && unicode.IsOneOf(alone, r):
+	case heard.Unspaced(r):
 		return single
 	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
 		return letter

@@ -189,7 +189,7 @@ func TestONNXTranscribe(t *testing.T) {
 	src = samples
 	for _, err := range e.Transcribe(t.Context(), "merged", engine.TranscribeRequest{Source: &src, TranscribeOptions: engine.TranscribeOptions{Words: true}}) {
 		var wrong *engine.Error
-		if !errors.As(err, &wrong) || wrong.Code != engine.CodeInvalidValue {
+		if !errors.As(err, &wrong) || wrong.Code != engine.CodeUnsupportedParam || wrong.Param != "words" {
 			t.Errorf("times of words: %v", err)
 		}
 	}

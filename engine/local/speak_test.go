@@ -208,7 +208,7 @@ func TestTranscribe(t *testing.T) {
 	}
 	var wrong *engine.Error
 	for _, err := range e.Transcribe(t.Context(), "", engine.TranscribeRequest{Source: new(audio.Samples), TranscribeOptions: engine.TranscribeOptions{Language: "xx"}}) {
-		if !errors.As(err, &wrong) || wrong.Code != engine.CodeInvalidValue {
+		if !errors.As(err, &wrong) || wrong.Code != engine.CodeUnsupportedParam || wrong.Param != "language" {
 			t.Errorf("language xx: %v", err)
 		}
 	}

@@ -129,6 +129,7 @@ func (m *Model) Transcribe(ctx context.Context, r engine.TranscribeRequest) iter
 			r.Source = who
 			o.Words, o.Pauses = o.Words || m.model.TimesWords(), !m.model.TimesWords()
 		}
+		o.Words = o.Words || r.MayWords && m.model.TimesWords()
 		if r.AllSound {
 			o.Without |= asr.GuardVAD
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"quern/bench/fixtures"
+	"quern/engine/asr/heard"
 	fonnx "quern/formats/onnx"
 	"quern/formats/onnx/onnxtest"
 )
@@ -182,6 +183,22 @@ func TestOtherFamilies(t *testing.T) {
 	}
 }
 
+// An encoder of other features is refused by how many it takes, before it runs.
+func TestOtherBands(t *testing.T) {
+	for _, shape := range [][]any{{"B", 64, "T"}, {"B", "T", 64}} {
+		dir := toyTransducer(t, 3, 2, make([]float32, 15))
+		b := onnxtest.New(17)
+		x := b.Input("sound", fonnx.Float, shape...)
+		n := b.Input("n", fonnx.Int64, "B")
+		b.Output("states", x, fonnx.Float, shape...)
+		b.Output("count", n, fonnx.Int64, "B")
+		write(t, dir, map[string][]byte{"encoder-model.onnx": b.Bytes()})
+		if _, err := Describe(dir); err == nil || !strings.Contains(err.Error(), "an encoder of 64 bands") {
+			t.Errorf("%v: %v", shape, err)
+		}
+	}
+}
+
 // A window beyond the positions is refused before it runs, with both lengths.
 func TestBeyondPositions(t *testing.T) {
 	m := open(t, fixtures.Path(t, "diarise", "models", "parakeet-sherpa"), OpenOptions{})
@@ -209,6 +226,7 @@ func TestVocabulary(t *testing.T) {
 		marker + "the 0\nж 1\nλ 2\né 3\n<blk> 4": strings.Join(europe, " "),
 		marker + "the 0\nö 1\n<blk> 2":           "",
 		marker + "日本 0\nж 1\nλ 2\n<blk> 3":       "",
+		marker + "µ 0\nж 1\nλ 2\né 3\n<blk> 4":   strings.Join(europe, " "),
 	} {
 		v, err := parseVocabulary([]byte(pieces))
 		if err != nil {
@@ -216,6 +234,33 @@ func TestVocabulary(t *testing.T) {
 		}
 		if got := strings.Join(v.languages(false, nil), " "); got != want {
 			t.Errorf("of %q the languages are %q, want %q", pieces, got, want)
+		}
+	}
+}
+
+// A Canary speaks the languages it was trained on, though it has pieces for more; one that has
+// few, those.
+func TestCanaryLanguages(t *testing.T) {
+	all := strings.Fields("aa zh da de en es fr ja ko no af sq ar hy eu be bn bs bg ca hr cs nl et fi el hu it lv")
+	for _, tt := range []struct {
+		pieces, named []string
+		want          string
+	}{
+		{[]string{marker + "Mühle", "é", "ñ"}, all, "de en es fr"},
+		{[]string{marker + "Mühle", "ж", "λ"}, all, "da de en es fr bg hr cs nl et fi el hu it lv"},
+		{[]string{marker + "Mühle", "日"}, all, strings.Join(all[1:], " ")},
+		{[]string{marker + "mill"}, []string{"en", "it"}, "en it"},
+	} {
+		pieces := tt.pieces
+		for _, code := range tt.named {
+			pieces = append(pieces, "<|"+code+"|>")
+		}
+		v, err := parseVocabulary(tokensFile(pieces...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(v.languages(true, func(code string) bool { return heard.LanguageName(code) != "" }), " "); got != tt.want {
+			t.Errorf("%q of %d: %s, want %s", tt.pieces, len(tt.named), got, tt.want)
 		}
 	}
 }

@@ -38,8 +38,8 @@ type Compiler func(ctx context.Context, m *fonnx.Model) (Graph, error)
 // OpenOptions say how a model is made ready.
 type OpenOptions struct {
 	Compile Compiler
-	// PerFrame is how many tokens a transducer writes at one frame at most; 0 means 10,
-	// as in NeMo.
+	// PerFrame is how many tokens a transducer writes at one frame at most; 0 means what
+	// config.json says, else 10, as in NeMo.
 	PerFrame int
 }
 
@@ -51,6 +51,9 @@ type Model struct {
 	worker  *worker
 	batches string // why windows are not run together; "" where they are
 }
+
+// mostPerFrame bounds the tokens of one frame: none is left out of a window whose limit they reach.
+const mostPerFrame = 16
 
 // A decoder finds the tokens of windows whose sound is encoded: it fills in their
 // tokens. ctx ends with the last of their requests.
@@ -71,10 +74,12 @@ type window struct {
 	prompt   []int64 // of a decoder that attends
 	limit    int     // tokens it may write
 
-	states *states // the encoder's result
-	tokens []spoken
-	err    error
-	done   chan struct{}
+	request *request // that it is of, or nil
+	turn    int      // of the worker: smaller ones are first
+	states  *states  // the encoder's result
+	tokens  []spoken
+	err     error
+	done    chan struct{}
 }
 
 // spoken is a token with its time in frames of the encoder.
@@ -104,9 +109,12 @@ func (m *Model) compile(ctx context.Context, o OpenOptions) (err error) {
 	if m.encoder, err = m.newEncoder(ctx, o.Compile); err != nil {
 		return err
 	}
-	perFrame := o.PerFrame
-	if perFrame <= 0 {
+	perFrame := max(o.PerFrame, 0)
+	if perFrame == 0 {
 		perFrame = 10
+		if said := m.files.config.PerFrame; said > 0 {
+			perFrame = min(said, mostPerFrame)
+		}
 	}
 	switch m.Kind {
 	case CTC:

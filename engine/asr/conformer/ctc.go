@@ -133,5 +133,54 @@ func (c *ctc) beam(ctx context.Context, w *window) error {
 		list = next[:min(len(next), w.beams)]
 	}
 	w.tokens = list[0].tokens.list()
+	c.align(w)
 	return nil
+}
+
+// align gives the tokens of a window the times that they have in the likeliest labels which
+// spell them. Places in those labels are numbered: an even one is a blank, an odd one the token
+// of its half.
+func (c *ctc) align(w *window) {
+	places := 2*len(w.tokens) + 1
+	label := func(place int) int {
+		if place%2 == 0 {
+			return c.m.vocab.blank
+		}
+		return w.tokens[place/2].id
+	}
+	score, next := make([]float64, places), make([]float64, places)
+	for p := 1; p < places; p++ {
+		score[p] = math.Inf(-1)
+	}
+	steps := make([]uint8, w.states.frames*places) // places from that of the frame before
+	for t := range w.states.frames {
+		row := w.states.x[t*w.states.width:][:w.states.width]
+		for p := range places {
+			best := uint8(0)
+			for step := 1; step <= min(p, 1+p%2); step++ {
+				between := step == 2 && label(p) == label(p-2) // equal tokens have a blank between them
+				if (t > 0 || p == 1) && !between && score[p-step] > score[p-int(best)] {
+					best = uint8(step)
+				}
+			}
+			steps[t*places+p] = best
+			next[p] = score[p-int(best)] + float64(row[label(p)])
+		}
+		score, next = next, score
+	}
+	p := places - 1
+	if p > 0 && score[p-1] > score[p] {
+		p--
+	}
+	for i := range w.tokens {
+		w.tokens[i].frames, w.tokens[i].logprob = 0, math.Inf(-1)
+	}
+	for t := w.states.frames - 1; t >= 0; t-- {
+		if p%2 == 1 {
+			row := w.states.x[t*w.states.width:][:w.states.width]
+			s := &w.tokens[p/2]
+			s.at, s.frames, s.logprob = t, s.frames+1, max(s.logprob, float64(row[s.id])-logSum(row))
+		}
+		p -= int(steps[t*places+p])
+	}
 }

@@ -142,6 +142,8 @@ func (h *head) sound() (err error) {
 		h.bands = dim(1)
 	case known(dim(2)):
 		h.bands, h.timeFirst = dim(2), true
+	case dim(1) > 0 || dim(2) > 0: // GigaAM, as sherpa-onnx runs it
+		h.bands = max(dim(1), dim(2))
 	default:
 		// Of graphs that do not say, sherpa-onnx's of Canary take time first.
 		h.timeFirst = h.graphs[attending] != nil && len(h.graphs[attending].Graph.Asked()) != 4

@@ -14,6 +14,7 @@ import (
 type request struct {
 	asr.Options
 	prompt []int64
+	turn   int // of its last window
 }
 
 // refusef says which option is not for this model.

@@ -101,10 +101,65 @@ func TestCTC(t *testing.T) {
 		}
 		if !slices.Equal(ids(g.tokens), ids(w.tokens)) {
 			differ++
+		} else if !slices.Equal(g.tokens, w.tokens) {
+			t.Errorf("trial %d: beam search has tokens %+v, greedy decoding %+v", trial, w.tokens, g.tokens)
 		}
 	}
 	if differ == 0 {
 		t.Error("beam search and greedy decoding never differ: the trials show nothing")
+	}
+}
+
+// How many tokens there are at a frame is what config.json says, unless the program does.
+func TestPerFrame(t *testing.T) {
+	for _, tt := range []struct {
+		config string
+		o      OpenOptions
+		want   int
+	}{
+		{"", OpenOptions{}, 10},
+		{`{"max_tokens_per_step": 3}`, OpenOptions{}, 3},
+		{`{"max_tokens_per_step": 3}`, OpenOptions{PerFrame: 5}, 5},
+		{`{"max_tokens_per_step": -3}`, OpenOptions{}, 10},
+		{`{"max_tokens_per_step": 100000}`, OpenOptions{}, mostPerFrame},
+	} {
+		dir := toyTransducer(t, 3, 0, make([]float32, 9))
+		write(t, dir, map[string][]byte{"config.json": []byte(tt.config)})
+		w := shown([]float32{1, 0, 0}) // which writes the first token again and again
+		if decoded(t, open(t, dir, tt.o), w); len(w.tokens) != tt.want {
+			t.Errorf("%s, %d: %d tokens at a frame, want %d", tt.config, tt.o.PerFrame, len(w.tokens), tt.want)
+		}
+	}
+}
+
+// The tokens that CTC's beam search finds have the times of the likeliest labels that spell
+// them: equal ones are apart, and the first may be there at once.
+func TestAlign(t *testing.T) {
+	m := open(t, toyCTC(t, 3), OpenOptions{})
+	for _, tt := range []struct{ labels, want string }{
+		{"a.bb..a", "[{0 0 1} {1 2 2} {0 6 1}]"},
+		{".aa.a", "[{0 1 2} {0 4 1}]"},
+		{"ab", "[{0 0 1} {1 1 1}]"},
+		{"b", "[{1 0 1}]"},
+		{"...", "[]"},
+	} {
+		var rows [][]float32
+		for _, l := range tt.labels {
+			row := make([]float32, 3)
+			row[map[rune]int{'a': 0, 'b': 1, '.': 2}[l]] = 2
+			rows = append(rows, row)
+		}
+		w := shown(rows...)
+		w.beams = 8
+		decoded(t, m, w)
+		type timed struct{ id, at, frames int }
+		got := []timed{}
+		for _, s := range w.tokens {
+			got = append(got, timed{s.id, s.at, s.frames})
+		}
+		if fmt.Sprint(got) != tt.want {
+			t.Errorf("%s: %v, want %s", tt.labels, got, tt.want)
+		}
 	}
 }
 

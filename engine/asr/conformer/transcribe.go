@@ -99,7 +99,7 @@ const leastFrames = 10
 // submit passes a chunk to the worker.
 func (t *transcription) submit(ctx context.Context, chunk vad.Chunk) {
 	m := t.m
-	w := &window{ctx: ctx, frames: m.features.Frames(len(chunk.Audio)), beams: t.r.Beams, prompt: t.r.prompt}
+	w := &window{ctx: ctx, frames: m.features.Frames(len(chunk.Audio)), beams: t.r.Beams, prompt: t.r.prompt, request: t.r}
 	if w.frames < leastFrames {
 		return
 	}
@@ -121,7 +121,7 @@ func (m *Model) limit(w *window) int {
 		}
 		return max(1, min(n, longest-len(w.prompt)))
 	}
-	return max(n, m.encoded(w.frames)*16)
+	return max(n, m.encoded(w.frames)*mostPerFrame)
 }
 
 func (p piece) ready() bool {

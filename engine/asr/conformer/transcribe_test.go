@@ -106,6 +106,11 @@ func TestNothing(t *testing.T) {
 			t.Errorf("%d samples of silence: %q", n, textOf(list))
 		}
 	}
+	// A word of 0.2 s is heard where no detector takes it for a click.
+	short := sound(t, "pulses")[:3200]
+	if list := hear(t, m, &short, asr.Options{Without: asr.GuardVAD}); len(list) == 0 {
+		t.Error("nothing of 0.2 s")
+	}
 	x := make(audio.Samples, audio.Rate)
 	for _, s := range hear(t, m, &x, asr.Options{Without: asr.GuardVAD}) {
 		if math.IsNaN(s.AvgLogprob) {
@@ -176,6 +181,100 @@ func TestRequestsTogether(t *testing.T) {
 				t.Errorf("window %d, token %d: %+v, alone %+v", i, k, s, b)
 			}
 		}
+	}
+}
+
+// A noted graph writes down how many frames its runs have.
+type noted struct {
+	Graph
+	frames *[]int
+}
+
+func (g noted) Run(ctx context.Context, in map[string]*onnx.Tensor) (map[string]*onnx.Tensor, error) {
+	*g.frames = append(*g.frames, in["audio_signal"].Shape[2])
+	return g.Graph.Run(ctx, in)
+}
+
+// Requests are served by turns: a short one waits for one window of a long one.
+func TestTurns(t *testing.T) {
+	m := open(t, fixtures.Path(t, "diarise", "models", "parakeet-onnx-asr"), OpenOptions{})
+	m.batches = "a window a run"
+	var frames []int
+	m.encoder.Graph = noted{m.encoder.Graph, &frames}
+	held := hold(m)
+	file, live := new(request), new(request)
+	windows := m.noise(80, 88, 96, 104, 40, 48)
+	for i, w := range windows {
+		w.ctx, w.limit, w.request = t.Context(), 10, file
+		if i >= 4 {
+			w.request = live
+		}
+		if m.worker.submit(w); i == 0 {
+			<-held.begun
+		}
+	}
+	close(held.open)
+	for _, w := range windows {
+		if <-w.done; w.err != nil {
+			t.Fatal(w.err)
+		}
+	}
+	if want := []int{80, 88, 40, 96, 48, 104}; !slices.Equal(frames, want) {
+		t.Errorf("runs of %d frames, want %d", frames, want)
+	}
+}
+
+// A tight graph has no memory for more than one window.
+type tight struct{ Graph }
+
+func (g tight) Run(ctx context.Context, in map[string]*onnx.Tensor) (map[string]*onnx.Tensor, error) {
+	for _, x := range in {
+		if len(x.Shape) > 0 && x.Shape[0] > 1 {
+			return nil, onnx.ErrMemory
+		}
+	}
+	return g.Graph.Run(ctx, in)
+}
+
+// Windows that do not fit into memory together are transcribed one by one, whichever graph it is
+// that lacks the memory.
+func TestOneByOne(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		to   func(m *Model) *Graph
+	}{
+		{"encoder", func(m *Model) *Graph { return &m.encoder.Graph }},
+		{"joint", func(m *Model) *Graph { return &m.decoder.(*transducer).joint.(*parts).rest.Graph }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := open(t, fixtures.Path(t, "diarise", "models", "parakeet-onnx-asr"), OpenOptions{})
+			talk := sound(t, "talk")
+			var list []*window
+			for i := range 4 {
+				x := talk[i*6*audio.Rate:][:5*audio.Rate]
+				list = append(list, &window{ctx: t.Context(), features: m.features.Of(x), frames: m.features.Frames(len(x)), limit: 1 << 20})
+			}
+			alone := &window{ctx: t.Context(), features: list[3].features, frames: list[3].frames, limit: 1 << 20}
+			m.worker.submit(alone)
+			<-alone.done
+			g := tt.to(m)
+			*g = tight{*g}
+			held := hold(m)
+			m.worker.submit(list[0])
+			<-held.begun
+			for _, w := range list[1:] {
+				m.worker.submit(w)
+			}
+			close(held.open)
+			for i, w := range list {
+				if <-w.done; w.err != nil || len(w.tokens) == 0 {
+					t.Errorf("window %d: %d tokens, %v", i, len(w.tokens), w.err)
+				}
+			}
+			if last := list[3]; !slices.Equal(ids(last.tokens), ids(alone.tokens)) {
+				t.Errorf("%v, alone %v", ids(last.tokens), ids(alone.tokens))
+			}
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -150,9 +151,17 @@ func readByte(p string, code *byte) bool {
 // NVIDIA, parakeet-tdt-0.6b-v3, model card.
 var europe = strings.Fields("bg hr cs da nl en et fi fr de el hu it lv lt mt pl pt ro sk sl es sv ru uk")
 
+// flash are the languages of Canary flash and of the first Canary.
+//
+// NVIDIA, canary-180m-flash, model card.
+var flash = []string{"en", "de", "es", "fr"}
+
 // languages lists the codes of the languages the pieces can write: those of Canary's pieces
 // <|en|>, English where there are no letters but its own, those of Parakeet v3 where Greek and
-// Cyrillic are, and nil where that is not known.
+// Cyrillic are, and nil where that is not known. Canaries have pieces for all languages of ISO 639,
+// of which they were trained on those of Parakeet v3, or on the four of flash.
+//
+// NVIDIA, NeMo, build_canary_2_special_tokenizer.py.
 func (v *vocabulary) languages(attends bool, known func(code string) bool) (list []string) {
 	plain, greek, cyrillic, other := true, false, false, false
 	for id, p := range v.pieces {
@@ -168,13 +177,23 @@ func (v *vocabulary) languages(attends bool, known func(code string) bool) (list
 				greek = true
 			case unicode.Is(unicode.Cyrillic, r):
 				cyrillic = true
-			case !unicode.Is(unicode.Latin, r):
+			case !unicode.In(r, unicode.Latin, unicode.Common, unicode.Inherited):
 				other = true
 			}
 			plain = plain && (r < 0x80 || !unicode.IsLetter(r))
 		}
 	}
+	trained := func(of []string) []string {
+		if len(list) <= len(europe) {
+			return list
+		}
+		return slices.DeleteFunc(list, func(code string) bool { return !slices.Contains(of, code) })
+	}
 	switch {
+	case attends && greek && cyrillic && !other:
+		return trained(europe)
+	case attends && !greek && !cyrillic && !other:
+		return trained(flash)
 	case attends:
 		return list
 	case plain:

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"quern/engine/asr"
+	"quern/engine/asr/heard"
 	"quern/engine/token"
 )
 
@@ -17,8 +18,8 @@ const (
 	segmentSeconds = 30.0
 )
 
-// A word is tokens from one that begins with a space, or from the first, to the next.
-// Punctuation is part of the word before it.
+// A word is tokens from one that begins with a space, or from the first, to the next; in a
+// script without spaces, each token. Punctuation is part of the word before it.
 type word struct {
 	text       []byte
 	tokens     []spoken
@@ -67,7 +68,7 @@ func (m *Model) segment(words []word, r *request) asr.Segment {
 			}
 		}
 		if r.Words {
-			s.Words = append(s.Words, asr.Word{Text: valid(w.text), Start: w.start, End: w.end, Probability: probability})
+			s.Words = append(s.Words, asr.Word{Text: valid(w.text), Start: w.start, End: w.end, Probability: probability, Tokens: s.Tokens[n-len(w.tokens) : n : n]})
 		}
 	}
 	s.Text = valid(text)
@@ -79,7 +80,8 @@ func (m *Model) segment(words []word, r *request) asr.Segment {
 // valid is a text whose bytes, which tokens may tell apart, are made whole.
 func valid(text []byte) string { return strings.ToValidUTF8(string(text), "\ufffd") }
 
-// words puts the tokens of a window together, with times of the window.
+// words puts the tokens of a window together, with times of the window. A word ends where the
+// next begins, if not before: several tokens may be written at a frame. Spaces alone are none.
 func (m *Model) words(w *window) (list []word) {
 	seconds := m.seconds()
 	long := float64(w.frames) * frameSeconds
@@ -104,7 +106,7 @@ func (m *Model) words(w *window) (list []word) {
 		if closing {
 			text = strings.TrimLeft(text, " ")
 		}
-		if len(list) == 0 || strings.HasPrefix(text, " ") && !closing && strings.TrimSpace(string(list[len(list)-1].text)) != "" {
+		if len(list) == 0 || begins(text) && !closing && strings.TrimSpace(string(list[len(list)-1].text)) != "" {
 			if len(list) == 0 && m.vocab.spaced && !strings.HasPrefix(text, " ") {
 				text = " " + text // windows are cut in silence, where words end
 			}
@@ -122,7 +124,19 @@ func (m *Model) words(w *window) (list []word) {
 		last.tokens = append(last.tokens, t)
 		last.end = max(last.end, end)
 	}
+	if n := len(list); n > 0 && strings.TrimSpace(string(list[n-1].text)) == "" {
+		list = list[:n-1]
+	}
+	for i := range list[:max(0, len(list)-1)] {
+		list[i].end = min(list[i].end, list[i+1].start)
+	}
 	return list
+}
+
+// begins reports whether a word begins with a piece.
+func begins(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return first == ' ' || heard.Unspaced(first)
 }
 
 // closes reports whether a piece is punctuation that belongs to the word before.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quern/engine/asr"
+	"quern/engine/token"
 )
 
 // Words begin at spaces, punctuation belongs to the word before, and segments end with
@@ -28,6 +29,10 @@ func TestSegments(t *testing.T) {
 		{"half a letter", marker + "M@0+1 <0xC3>@1+1", " M\ufffd[0.00-0.16]"},
 		{"nothing of a text", "<|en|>@0+1 <unk>@1+1", ""},
 		{"times without durations", marker + "a@0+-1 b@3+-1 " + marker + "c@5+-1", " ab[0.00-0.32] c[0.40-0.48]"},
+		{"a script without spaces", "日@0+1 本語@1+1 。@2+1 は@5+1 ー@6+1 ok@7+1", " 日[0.00-0.08]本語。[0.08-0.24]|はーok[0.40-0.64]"},
+		{"words of one frame", marker + "a@0+0 " + marker + "b@0+0 " + marker + "c@0+2 " + marker + "d@1+1", " a[0.00-0.00] b[0.00-0.00] c[0.00-0.08] d[0.08-0.16]"},
+		{"a space at the end", marker + "a@0+1 " + marker + "@1+1", " a[0.00-0.08]"},
+		{"a space alone", marker + "@1+1", ""},
 		{"an end beyond the window", marker + "a@498+4", " a[39.84-40.00]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -50,8 +55,13 @@ func TestSegments(t *testing.T) {
 			var got []string
 			for _, s := range m.segments(w, r) {
 				var b strings.Builder
+				var of []token.ID
 				for _, x := range s.Words {
+					of = append(of, x.Tokens...)
 					fmt.Fprintf(&b, "%s[%.2f-%.2f]", x.Text, x.Start, x.End)
+				}
+				if !slices.Equal(of, s.Tokens) {
+					t.Errorf("words have tokens %v, the segment %v", of, s.Tokens)
 				}
 				got = append(got, b.String())
 			}

@@ -1,6 +1,7 @@
 package conformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -17,14 +18,18 @@ var (
 	errNumbers = errors.New("conformer: what the model computes are no numbers; its file may be damaged")
 )
 
-// A worker owns the graphs of a model: one goroutine takes windows in the order they
-// come, with those waiting that may share their run.
+// A worker owns the graphs of a model: one goroutine takes windows of requests by turns, with
+// those waiting that may share their run.
+//
+// Goyal, Vin and Cheng, "Start-time fair queueing", 1996, with windows of one length: what is
+// spoken live waits for a window of each file, and not for all that files have waiting.
 type worker struct {
 	m *Model
 
 	mu     sync.Mutex
 	wake   *sync.Cond
 	queue  []*window
+	turn   int // of the window that was taken last
 	closed bool
 	done   chan struct{}
 
@@ -56,7 +61,13 @@ func (k *worker) submit(w *window) {
 		close(w.done)
 		return
 	}
+	w.turn = k.turn + 1
+	if r := w.request; r != nil {
+		w.turn = max(w.turn, r.turn+1)
+		r.turn = w.turn
+	}
 	k.queue = append(k.queue, w)
+	slices.SortStableFunc(k.queue, func(a, b *window) int { return cmp.Compare(a.turn, b.turn) })
 	k.wake.Signal()
 }
 
@@ -78,7 +89,7 @@ func (k *worker) take() (batch []*window) {
 			rest = append(rest, w)
 		}
 	}
-	k.queue = rest
+	k.queue, k.turn = rest, batch[0].turn
 	return batch
 }
 
@@ -92,7 +103,8 @@ func (k *worker) run() {
 		err := k.do(batch)
 		if err != nil && len(batch) > 1 && errors.Is(err, onnx.ErrMemory) {
 			for _, w := range batch { // one after the other they may fit
-				w.tokens, w.err = nil, k.do([]*window{w})
+				w.tokens = nil
+				w.err = k.do([]*window{w})
 			}
 			err = nil
 		}
@@ -106,7 +118,7 @@ func (k *worker) run() {
 			if w.ctx.Err() != nil {
 				w.err = w.ctx.Err()
 			}
-			w.states = nil
+			w.features, w.states = nil, nil
 			close(w.done)
 		}
 	}
@@ -132,7 +144,6 @@ func (k *worker) do(batch []*window) (err error) {
 	}
 	var live []*window
 	for _, w := range batch {
-		w.features = nil
 		if w.ctx.Err() == nil {
 			live = append(live, w)
 		}

@@ -1,6 +1,15 @@
 package heard
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
+
+// unspaced are scripts without spaces between words.
+var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan}
+
+// Unspaced reports whether a character is a letter of a script without spaces between words.
+func Unspaced(r rune) bool { return unicode.IsLetter(r) && unicode.IsOneOf(unspaced, r) }
 
 // languages are those Whisper was trained on, in the order of their tokens. The
 // last came with large-v3.

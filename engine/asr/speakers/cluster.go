@@ -43,8 +43,12 @@ func NewClustering(p *PLDA, step float64) Clustering {
 		a.Gap = Gap{Times: 4, From: 0.5}
 		return Clustering{Agglomeration: a}
 	}
-	return Clustering{Agglomeration{Threshold: 0.6, MinSize: 1}, p}
+	return Clustering{Agglomeration{Threshold: 0.6, MinSize: 1, Bounds: Bounds{Max: mostStarts}}, p}
 }
+
+// mostStarts bounds the clusters that VBx starts from, whose work grows with them: embeddings of
+// noise may each be a cluster. It is four times as many speakers as a request may ask for.
+const mostStarts = 128
 
 // Centroids returns the mean embedding of every speaker, within the bounds where there are
 // as many embeddings, and whether the local speakers of a window are to be different ones.

@@ -227,6 +227,15 @@ func TestLabel(t *testing.T) {
 	if w := got[0].Words; w[0].Overlap || !w[1].Overlap || w[1].Speaker != 1 {
 		t.Errorf("words %+v", w)
 	}
+	// A word beside a long turn is of that, however near the middle of a short one is, and a word
+	// without length of the turn around it.
+	long := speakers.Result{Sole: []speakers.Turn{{0, 60, 0}, {66, 67, 1}}}
+	for at, want := range map[float64]int{59: 1, 60.2: 1, 65.5: 2, 66: 2} {
+		s := long.Label([]heard.Segment{{Words: []heard.Word{word(" a", at, at)}}})[0]
+		if s.Speaker != want || s.Words[0].Speaker != want {
+			t.Errorf("a word at %g s is of speaker %d, want %d", at, s.Words[0].Speaker, want)
+		}
+	}
 	// Two others at once are no more time than one of them.
 	r.Turns = []speakers.Turn{{0, 4, 0}, {1, 2, 1}, {1.5, 2.5, 2}}
 	r.Sole = r.Turns[:1]
@@ -270,6 +279,11 @@ func TestBayes(t *testing.T) {
 	}
 	if means, apart = c.Centroids(x, speakers.Heard{}, speakers.Bounds{Min: 5, Max: 5}); len(means) != 5 || apart {
 		t.Errorf("asked for 5: %d speakers, apart %v", len(means), apart)
+	}
+	// Of noise every vector would be a cluster, and a round of VBx take as long as their square.
+	x, _ = voices(3, 200, 2)
+	if n := slices.Max(c.Cluster(x)) + 1; n != 128 {
+		t.Errorf("VBx starts from %d clusters, want 128", n)
 	}
 	if means, _ = c.Centroids(nil, speakers.Heard{}, speakers.Bounds{Min: 2}); len(means) != 0 {
 		t.Errorf("%d speakers of nothing", len(means))

@@ -26,13 +26,14 @@ func Speaking(turns []Turn, start, end float64) int {
 	return best
 }
 
-// Closest returns the speaker of the turn whose middle is nearest to that of a time, or −1
-// where there are no turns.
+// Closest returns the speaker of the turn with the least time between it and a time, of equal
+// ones that whose middle is nearest, or −1 where there are no turns.
 func Closest(turns []Turn, start, end float64) int {
-	best, least := -1, math.Inf(1)
+	best, least, middle := -1, math.Inf(1), math.Inf(1)
 	for _, u := range turns {
-		if d := math.Abs(u.Start + u.End - start - end); d < least {
-			best, least = u.Speaker, d
+		apart, d := max(0, u.Start-end, start-u.End), math.Abs(u.Start+u.End-start-end)
+		if apart < least || apart == least && d < middle {
+			best, least, middle = u.Speaker, apart, d
 		}
 	}
 	return best
@@ -103,6 +104,9 @@ func (r *Result) overlap(speaker int, start, end float64) bool {
 			continue
 		}
 		from, to := max(start, own.Start), min(end, own.End)
+		if from >= to {
+			continue
+		}
 		for _, u := range r.Turns { // by their starts: what is counted lies before from
 			if n := u.Overlaps(from, to); u.Speaker != own.Speaker && n > 0 {
 				both += n

@@ -31,8 +31,12 @@ type Gate struct {
 	quiet     int // where silence began in speech; 0 while there is none
 }
 
-// NewGate returns a gate between src and its reader. Options are Resolved.
+// NewGate returns a gate between src and its reader. Options are Resolved. Where Everything is
+// speech, a sound of any length is.
 func NewGate(src audio.Reader, d Detector, o Options) *Gate {
+	if _, all := d.(Everything); all {
+		o.MinSpeech = 0
+	}
 	return &Gate{src: src, ear: d.Listen(), o: o}
 }
 

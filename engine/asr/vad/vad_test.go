@@ -210,6 +210,21 @@ func TestEnergyDetector(t *testing.T) {
 	}
 }
 
+// Where everything is speech all of a sound passes, also one that is shorter than speech is.
+func TestEverything(t *testing.T) {
+	for _, n := range []int{0, 1, Hop - 1, Hop, 3000, audio.Rate} {
+		x := make(audio.Samples, n)
+		o, err := Options{}.Resolved()
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := NewGate(audio.NewReader(&x), Everything{}, o)
+		if got, err := g.Fill(t.Context(), make([]float32, n+1)); got != n || err != io.EOF {
+			t.Errorf("of %d samples %d pass; %v", n, got, err)
+		}
+	}
+}
+
 func TestSourceSample(t *testing.T) {
 	pieces := []Piece{{1000, 0, 100}, {5000, 100, 50}}
 	for _, tt := range []struct {

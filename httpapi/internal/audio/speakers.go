@@ -27,6 +27,15 @@ func CheckDiarize(c *server.Call, d *engine.Diarization, param string) error {
 	return nil
 }
 
+// Unasked warns of fields about speakers in a request that does not ask for any.
+func Unasked(c *server.Call, f *body.Form, names ...string) {
+	for _, name := range names {
+		if len(f.Values(name)) > 0 {
+			c.Warn(name + " has no effect: the request does not ask for speakers, by diarize or a format that has them")
+		}
+	}
+}
+
 // Count reads how many speakers there are of a field; 0 when absent.
 func Count(f *body.Form, name string) int {
 	n, ok := f.Number(name, 1, MaxSpeakers)

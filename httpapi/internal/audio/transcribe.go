@@ -33,6 +33,18 @@ func soundError(err error) error {
 	return fault.New(fault.CodeUnsupportedAudio, "file", "the file cannot be decoded: %v", e)
 }
 
+// AskedBy is an error whose parameter is the client's field for times of words, where these
+// are what a model does not have.
+func AskedBy(field string, err error) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Param != "words" || e.Code != engine.CodeUnsupportedParam {
+		return err
+	}
+	named := *e
+	named.Param = field
+	return &named
+}
+
 // Collect transcribes with the call's model. each is called with segments as they come; it may
 // be nil.
 func Collect(ctx context.Context, a *server.API, c *server.Call, r engine.TranscribeRequest, each func(engine.Segment) error) (*transcript.Transcript, error) {

@@ -24,7 +24,6 @@ func (a api) vendorTranscription(c *server.Call) error {
 		c.Warn("tag_audio_events has no effect: the recognisers here write down words only")
 	}
 	r := engine.TranscribeRequest{}
-	r.Words = true
 	r.Language = f.Str("language_code")
 	if r.Language != "" && engine.LanguageName(r.Language) == "" {
 		f.Invalid("language_code", "must be an ISO 639 code, got %.60q", r.Language)
@@ -34,12 +33,13 @@ func (a api) vendorTranscription(c *server.Call) error {
 	}
 	r.Keywords = f.Values("keyterms")
 	granularity := f.OneOf("timestamps_granularity", "none", "word", "character")
+	r.Words, r.MayWords = granularity != "none", true
 	file, layout := f.File(), audio.ReadLayout(f)
 	named := f.Str("model_id")
 	if named == "" {
 		f.Missing("model_id")
 	}
-	readSpeakers(f, &r)
+	readSpeakers(c, f, &r)
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a api) vendorTranscription(c *server.Call) error {
 	}
 	t, err := audio.CollectInTime(a.API, c, r)
 	if err != nil {
-		return err
+		return audio.AskedBy("timestamps_granularity", err)
 	}
 	return a.WriteJSON(c, 200, newVendorTranscript(t, granularity))
 }
@@ -111,7 +111,7 @@ func newVendorTranscript(t *transcript.Transcript, granularity string) vendorTra
 	out := vendorTranscript{t.Info.Language, t.Info.Probability, t.Text, []vendorWord{}, transcript.Round(t.Info.Duration), t.Warnings}
 	end, speaker := 0.0, ""
 	for _, s := range t.Segments {
-		for _, w := range s.Words {
+		for _, w := range spoken(s) {
 			text := strings.TrimSpace(w.Text)
 			if text == "" {
 				continue
@@ -140,13 +140,26 @@ func newVendorTranscript(t *transcript.Transcript, granularity string) vendorTra
 	return out
 }
 
+// spoken are the words of a segment. Those of a model that does not time them have the
+// segment's times, probability and speaker.
+func spoken(s engine.Segment) []engine.Word {
+	if len(s.Words) > 0 {
+		return s.Words
+	}
+	var list []engine.Word
+	for text := range strings.FieldsSeq(s.Text) {
+		list = append(list, engine.Word{Text: " " + text, Start: s.Start, End: s.End, Probability: math.Exp(s.AvgLogprob), Speaker: s.Speaker})
+	}
+	return list
+}
+
 // usualThreshold is the default of diarization_threshold, which stands for
 // the published distance.
 const usualThreshold = 0.22
 
 // readSpeakers reads whether speakers are asked for. Their number is at most num_speakers; a
 // higher diarization_threshold makes fewer.
-func readSpeakers(f *body.Form, r *engine.TranscribeRequest) {
+func readSpeakers(c *server.Call, f *body.Form, r *engine.TranscribeRequest) {
 	wanted := f.Boolean("diarize")
 	most := audio.Count(f, "num_speakers")
 	threshold, given := f.Number("diarization_threshold", 0.1, 0.4)
@@ -156,7 +169,9 @@ func readSpeakers(f *body.Form, r *engine.TranscribeRequest) {
 	case given && most > 0:
 		f.Invalid("diarization_threshold", "cannot be given with num_speakers")
 	}
-	if wanted {
+	if !wanted {
+		audio.Unasked(c, f, "num_speakers")
+	} else {
 		r.Diarize = &engine.Diarization{}
 		r.Diarize.Max, r.Diarize.Threshold = most, threshold/usualThreshold
 	}

@@ -4,6 +4,7 @@ import (
 	"quern/engine"
 	"quern/httpapi/internal/audio"
 	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
 )
 
 // The formats that have speakers.
@@ -17,7 +18,7 @@ var responseFormats = []string{"json", "text", "srt", "verbose_json", "vtt", dia
 
 // readSpeakers reads whether speakers are asked for, by the format or by diarize, and the
 // known facts about them. diarize and the numbers are named as by whisperX's servers.
-func readSpeakers(r *transcription, f *body.Form) {
+func readSpeakers(c *server.Call, r *transcription, f *body.Form) {
 	wanted := f.Boolean("diarize")
 	n, least, most := audio.Count(f, "num_speakers"), audio.Count(f, "min_speakers"), audio.Count(f, "max_speakers")
 	switch {
@@ -26,9 +27,7 @@ func readSpeakers(r *transcription, f *body.Form) {
 	case wanted:
 		r.speakers = "diarize"
 	default:
-		// Known speakers have no effect where the request does not ask for speakers.
-		f.Values("known_speaker_names")
-		f.Values("known_speaker_references")
+		audio.Unasked(c, f, "num_speakers", "min_speakers", "max_speakers", "known_speaker_names", "known_speaker_references")
 		return
 	}
 	if n > 0 && (least > 0 || most > 0) {

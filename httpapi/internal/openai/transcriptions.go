@@ -122,7 +122,7 @@ func (a api) transcribe(c *server.Call, early func(*body.Form, []byte) bool, own
 		r.Temperature = &t
 	}
 	own(f, r)
-	readSpeakers(r, f)
+	readSpeakers(c, r, f)
 	if r.live && r.Diarize != nil {
 		f.Refuse(engine.CodeUnsupportedParam, r.speakers, "%s: who speaks is known when the sound ends; leave live out", r.speakers)
 	}
@@ -144,7 +144,7 @@ func (a api) transcribe(c *server.Call, early func(*body.Form, []byte) bool, own
 	}
 	t, err := audio.CollectInTime(a.API, c, r.TranscribeRequest)
 	if err != nil {
-		return err
+		return r.named(err)
 	}
 	return a.writeTranscript(c, r, t)
 }
@@ -175,6 +175,17 @@ func (a api) writeTranscript(c *server.Call, r *transcription, t *transcript.Tra
 		Warnings []string                   `json:"warnings,omitempty"`
 	}
 	return a.WriteJSON(c, 200, plain{t.Text, r.logprobs(t.Segments...), t.Usage(), t.Warnings})
+}
+
+// named is an error with the field by which words were asked for.
+func (r *transcription) named(err error) error {
+	switch {
+	case r.format == whisperX:
+		return audio.AskedBy("response_format", err)
+	case r.words:
+		return audio.AskedBy("timestamp_granularities", err)
+	}
+	return audio.AskedBy("hallucination_silence_threshold", err)
 }
 
 // logprobs are the tokens of segments, where they were asked for.
@@ -238,7 +249,7 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 			return send(delta{Type: "transcript.text.delta", Delta: text, Logprobs: r.logprobs(seg), Segment: &place{seg.ID, transcript.Round(seg.Start), transcript.Round(seg.End)}})
 		})
 		if err != nil {
-			return err
+			return r.named(err)
 		}
 		if err := begin(); err != nil {
 			return err
