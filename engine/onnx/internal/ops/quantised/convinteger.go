@@ -28,8 +28,8 @@ func newIntegers(c *run.Call, x, w, xZero, wZero int) *integers {
 	return v
 }
 
-// zeroOf returns the zero point of channel o; a scalar is that of all.
-func zeroOf(zero *tensor.Tensor, o int) int32 {
+// ZeroOf returns the zero point of channel o; a scalar is that of all.
+func ZeroOf(zero *tensor.Tensor, o int) int32 {
 	if zero == nil {
 		return 0
 	}
@@ -52,9 +52,10 @@ func convInteger(c *run.Call) []*tensor.Tensor {
 }
 
 // ConvFloats is ConvInteger, whose node n stands for the attributes and whose inputs are the
-// first of c, with sums made floats, times scale, plus the number of their channel in
-// bias, which may be nil. The sums never become a tensor of integers.
-func ConvFloats(c *run.Call, n *onnx.Node, scale float32, bias []float32) *tensor.Tensor {
+// first of c, with sums made floats, times the scale of their channel, or the one of all,
+// plus the number of their channel in bias, which may be nil. The sums never become a tensor of
+// integers.
+func ConvFloats(c *run.Call, n *onnx.Node, scales, bias []float32) *tensor.Tensor {
 	as := *c
 	as.Node = n
 	v := newIntegers(&as, 0, 1, 2, 3)
@@ -64,7 +65,7 @@ func ConvFloats(c *run.Call, n *onnx.Node, scale float32, bias []float32) *tenso
 		return out
 	}
 	convolve(c, v, func(channel, from int, sums []int32) {
-		to := out.F[channel*steps+from:][:len(sums)]
+		to, scale := out.F[channel*steps+from:][:len(sums)], scales[channel%m%len(scales)]
 		if bias == nil {
 			for i, s := range sums {
 				to[i] = float32(s) * scale
@@ -117,7 +118,7 @@ func linearConv(c *run.Call) []*tensor.Tensor {
 // steps from on, from several workers.
 func convolve(c *run.Call, v *integers, done func(channel, from int, sums []int32)) {
 	x, flip := tensor.Bytes(v.x), byte(0)
-	zero := zeroOf(v.xZero, 0)
+	zero := ZeroOf(v.xZero, 0)
 	if v.x.Type == onnx.Int8 {
 		zero, flip = zero+128, 128
 	}
@@ -194,7 +195,7 @@ func packFilters(c *run.Call, v *integers) []*Weights {
 					columns[(i%taps*v.InC+i/taps)*n+o] = u
 				}
 			}
-			packs[g] = NewWeights(v.w.Type, columns, k, n, func(j int) int32 { return zeroOf(v.wZero, g*n+j) })
+			packs[g] = NewWeights(v.w.Type, columns, k, n, func(j int) int32 { return ZeroOf(v.wZero, g*n+j) })
 			packs[g].Gemm = gemm.NewInt8Gemm(packs[g].W, nil, nil)
 			if tensor.Constant(v.w, v.wZero) {
 				packs[g].last(c, v.w)
@@ -256,7 +257,7 @@ func (v *integers) eachTap(c *run.Call, x []byte, flip byte, zero int32, done fu
 			}
 			clear(sums)
 			for t, u := range w[o*taps:][:taps] {
-				by := int32(tensor.Wrap(v.w.Type, int64(u))) - zeroOf(v.wZero, o)
+				by := int32(tensor.Wrap(v.w.Type, int64(u))) - ZeroOf(v.wZero, o)
 				v.addTap(sums, in, t, by)
 			}
 			done(i, 0, sums)

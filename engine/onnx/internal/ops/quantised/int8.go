@@ -1,6 +1,8 @@
 package quantised
 
 import (
+	"encoding/binary"
+
 	"quern/engine/onnx/internal/ops/attention"
 	"quern/engine/onnx/internal/ops/product"
 	"quern/engine/onnx/internal/run"
@@ -104,7 +106,7 @@ func column(t *tensor.Tensor, s *product.Stacked, at, j int) int {
 
 // bytesOf returns rows of a matrix as uint8, each filled up to stride, with what
 // is added to make them so.
-func bytesOf(typ onnx.DType, a []byte, m, k, stride int) (x []byte, shift int32) {
+func bytesOf(c *run.Call, typ onnx.DType, a []byte, m, k, stride int) (x []byte, shift int32) {
 	flip := byte(0)
 	if typ == onnx.Int8 {
 		shift, flip = 128, 128
@@ -112,14 +114,24 @@ func bytesOf(typ onnx.DType, a []byte, m, k, stride int) (x []byte, shift int32)
 	if flip == 0 && stride == k {
 		return a[:m*k], 0
 	}
-	x = make([]byte, m*stride)
-	for r := range m {
-		row := x[r*stride:][:k]
-		for i, v := range a[r*k:][:k] {
-			row[i] = v ^ flip
+	x = c.BlankRaw(onnx.Uint8, m, stride).Raw
+	c.ByRows(m, k, func(from, to int) {
+		for r := from; r < to; r++ {
+			flipped(x[r*stride:][:k], a[r*k:][:k], flip)
+			clear(x[r*stride+k : (r+1)*stride])
 		}
-	}
+	})
 	return x, shift
+}
+
+// flipped writes a to dst with the same bits of every byte changed.
+func flipped(dst, a []byte, bits byte) {
+	for eight := 0x0101010101010101 * uint64(bits); len(a) >= 8; dst, a = dst[8:], a[8:] {
+		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(a)^eight)
+	}
+	for i, v := range a {
+		dst[i] = v ^ bits
+	}
 }
 
 // multiply calls f with the sums of each matrix of the result: of a less its
@@ -138,7 +150,7 @@ func multiply(c *run.Call, a, aZero, b, bZero *tensor.Tensor, f func(s *product.
 	sums, rows := make([]int32, s.M*s.N), tensor.Bytes(a)
 	for i := range s.CountBatch {
 		w := pack(c, &s, b, product.Which(s.FromB, i), bZero, nil, nil)
-		x, shift := bytesOf(a.Type, rows[product.Which(s.FromA, i)*s.M*s.K:], s.M, s.K, w.W.Stride())
+		x, shift := bytesOf(c, a.Type, rows[product.Which(s.FromA, i)*s.M*s.K:], s.M, s.K, w.W.Stride())
 		zeroOf := func(r int) int32 {
 			if aZero == nil {
 				return shift
@@ -337,7 +349,7 @@ func Floats(c *run.Call, a, w *tensor.Tensor, by float32, scale *tensor.Tensor, 
 	p := pack(c, &s, w, 0, wZero, scale, bias)
 	out := c.Blank(onnx.Float, s.Out...)
 	rows, stride := a.Len()/s.K, p.W.Stride()
-	x, shift := bytesOf(a.Type, tensor.Bytes(a), rows, s.K, stride)
+	x, shift := bytesOf(c, a.Type, tensor.Bytes(a), rows, s.K, stride)
 	if p.Zero == nil {
 		p.Gemm.RunFloats(c.Pool(), out.F, s.N, x, stride, rows, zero+shift, by, then)
 		return out
