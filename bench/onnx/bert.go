@@ -26,7 +26,7 @@ const bertVocab, bertPlaces = 2000, 512
 // products of bytes as onnxruntime.quantization.quantize_dynamic makes them, and products of four
 // bits (MatMulNBits, blocks of 32, activations that may be of bytes) with everything else of
 // float32 or float16: those that transformers.js asks for.
-var numbers = []string{"f32", "f16", "int8", "q4", "q4f16"}
+var numbers = []string{"f32", "f16", "int8", "q4", "q4f16", "qdq", "static"}
 
 // bert returns a model of random weights, node for node what PyTorch's exporter
 // makes of Hugging Face's BertModel in opset 14, of one of numbers.

@@ -49,7 +49,7 @@ func TestBERT(t *testing.T) {
 	pool := threads.NewPool(2)
 	defer pool.Close()
 	for _, of := range numbers {
-		m, err := onnx.Parse(bert(shape{"tiny", 2, 32, 4, 64}, of, 1), nil)
+		m, err := onnx.Parse(encoder(shape{"tiny", 2, 32, 4, 64}, of, 17, pool), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
