@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"quern/bench/internal/must"
 	"quern/bench/internal/peer"
@@ -61,6 +62,9 @@ func speed(p *node, o speedOptions) (err error) {
 func encoder(s shape, of string, rows int, pool *threads.Pool) []byte {
 	if how, ok := calibrations[of]; ok {
 		return static(bert(s, "f32", 1), how, bertInputs(1, rows), pool)
+	}
+	if strings.HasPrefix(of, "O2") {
+		return optimised(s, of != "O2", 1)
 	}
 	return bert(s, of, 1)
 }

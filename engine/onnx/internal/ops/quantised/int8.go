@@ -251,6 +251,16 @@ func linearMatMul(c *run.Call) []*tensor.Tensor {
 	return run.One(out)
 }
 
+// ofColumns reports whether w is one matrix, which is not empty, whose scales, zero points and
+// bias are one for all or one a column, as Floats takes them.
+func ofColumns(w, scale, zero, bias *tensor.Tensor) bool {
+	if len(w.Shape) != 2 || w.Len() == 0 || scale.Type != onnx.Float {
+		return false
+	}
+	n := w.Shape[1]
+	return (scale.Len() == 1 || scale.Len() == n) && (zero == nil || zero.Len() == 1 || zero.Len() == n) && (bias == nil || bias.Type == onnx.Float && bias.Len() == n)
+}
+
 // integerToFloat is a product of integers times their scales plus a bias.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.MatMulIntegerToFloat.
@@ -258,6 +268,9 @@ func integerToFloat(c *run.Call) []*tensor.Tensor {
 	a, b, aScale, bScale, bias := c.Packed(0), c.Packed(1), c.X(2), c.X(3), c.Opt(6)
 	if aScale.F == nil || bScale.F == nil {
 		tensor.Unsupported("product quantised by %v and %v", aScale.Type, bScale.Type)
+	}
+	if aZero := c.OptPacked(4); len(a.Shape) >= 2 && aScale.Len() == 1 && (aZero == nil || aZero.Len() == 1) && ofColumns(b, bScale, c.OptPacked(5), bias) {
+		return run.One(Floats(c, a, b, aScale.F[0], bScale, ZeroOf(aZero, 0), c.OptPacked(5), bias, nil))
 	}
 	out := c.Zeros(aScale.Type, product.Stack(a.Shape, b.Shape, false).Out...)
 	multiply(c, a, c.OptPacked(4), b, c.OptPacked(5), func(s *product.Stacked, at int, sums []int32) {
@@ -333,12 +346,11 @@ func quantisedAttention(c *run.Call) []*tensor.Tensor {
 	if len(x.Shape) != 3 || len(w.Shape) != 2 || xScale.F == nil || wScale.F == nil || len(bias.F) != w.Shape[1] {
 		tensor.Malformed("attention of shape %d by %d with bias %d", x.Shape, w.Shape, bias.Shape)
 	}
-	out := c.Zeros(bias.Type, product.Stack(x.Shape, w.Shape, false).Out...)
-	multiply(c, x, c.OptPacked(6), w, c.OptPacked(7), func(s *product.Stacked, at int, sums []int32) {
-		for i, v := range sums {
-			out.F[at*s.M*s.N+i] = float32(v)*(xScale.Scalar().F[0]*scaleAt(wScale, i%s.N, s.N, 0)) + bias.F[i%s.N]
-		}
-	})
+	xZero, wZero := c.OptPacked(6), c.OptPacked(7)
+	if xZero != nil && (xZero.Len() != 1 || xZero.Type != x.Type) || !ofColumns(w, wScale, wZero, bias) {
+		tensor.Malformed("scales of shapes %d and %d for %d", xScale.Shape, wScale.Shape, w.Shape)
+	}
+	out := Floats(c, x, w, xScale.Scalar().F[0], wScale, ZeroOf(xZero, 0), wZero, bias, nil)
 	return attention.Projected(c, out, c.Opt(5), c.Opt(8), nil)
 }
 
