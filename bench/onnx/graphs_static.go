@@ -43,13 +43,13 @@ func staticLinear(g *graph) {
 
 func staticConv(g *graph) {
 	g.loose = 1e-3
-	groups := one(g, 1, 1, 2)
-	in, out := groups*g.n(1, 6), groups*g.n(1, 9)
-	args := []string{g.fake(g.x(g.n(1, 2), in, 7, g.n(5, 30))), g.dequantized(0, out, in/groups, 3, 3)}
+	groups, side := one(g, 1, 1, 2), one(g, 1, 3)
+	in, out := groups*g.n(1, 20), groups*g.n(1, 20)
+	args := []string{g.fake(g.x(g.n(1, 2), in, 7, g.n(5, 30))), g.dequantized(0, out, in/groups, side, side)}
 	if g.coin() {
 		args = append(args, g.w(out))
 	}
-	g.f("Conv", args, onnxtest.IntList("pads", 1, 0, 1, 2), onnxtest.Int("group", int64(groups)))
+	g.f("Conv", args, onnxtest.IntList("pads", one[int64](g, 0, 0, 1), 0, 0, 0), onnxtest.Int("group", int64(groups)))
 }
 
 // staticShared has values that several products read, and others, too.
