@@ -25,8 +25,9 @@ const bertVocab, bertPlaces = 2000, 512
 // numbers are what models are made of: float32, float16 (but for what comes in and goes out),
 // products of bytes as onnxruntime.quantization.quantize_dynamic makes them, and products of four
 // bits (MatMulNBits, blocks of 32, activations that may be of bytes) with everything else of
-// float32 or float16: those that transformers.js asks for.
-var numbers = []string{"f32", "f16", "int8", "q4", "q4f16"}
+// float32 or float16: those that transformers.js asks for; static quantisation (calibrations) and
+// what ONNX Runtime's optimizer writes.
+var numbers = []string{"f32", "f16", "int8", "q4", "q4f16", "qdq", "static", "O2", "O2 int8"}
 
 // bert returns a model of random weights, node for node what PyTorch's exporter
 // makes of Hugging Face's BertModel in opset 14, of one of numbers.
@@ -95,6 +96,11 @@ func (b *bertBuilder) linear(x string, in, out int) string {
 	case "q4", "q4f16":
 		return b.Node("Add", []string{b.normal(out), b.bits(x, in, out)})
 	}
+	return b.Node("Add", []string{b.normal(out), b.integers(x, in, out)})
+}
+
+// bytes are x, its scale and its zero point, and a weight of int8.
+func (b *bertBuilder) bytes(x string, in, out int) (q [3]string, weight string) {
 	q, ok := b.quantized[x]
 	if !ok {
 		q = [3]string{x + "_quantized", x + "_scale", x + "_zero_point"}
@@ -105,10 +111,15 @@ func (b *bertBuilder) linear(x string, in, out int) string {
 	for i := range w.Data {
 		w.Data[i] = byte(int8(max(-127, min(127, b.r.NormFloat64()*32))))
 	}
+	return q, b.Weight(w)
+}
+
+// integers is a product of bytes, made floats.
+func (b *bertBuilder) integers(x string, in, out int) string {
+	q, w := b.bytes(x, in, out)
 	zero := &onnx.Tensor{Type: onnx.Int8, Data: []byte{0}}
-	y := b.Node("MatMulInteger", []string{q[0], b.Weight(w), q[2], b.Weight(zero)})
-	y = b.Node("Mul", []string{b.Cast(y, onnx.Float), b.Node("Mul", []string{q[1], b.Floats([]int{1}, 0.04/32)})})
-	return b.Node("Add", []string{b.normal(out), y})
+	y := b.Cast(b.Node("MatMulInteger", []string{q[0], w, q[2], b.Weight(zero)}), onnx.Float)
+	return b.Node("Mul", []string{y, b.Node("Mul", []string{q[1], b.Floats([]int{1}, 0.04/32)})})
 }
 
 // bits is a product with weights of four bits.

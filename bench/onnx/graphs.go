@@ -161,6 +161,7 @@ var families = []family{
 	{"resize18", 18, []func(*graph){anyResize}},
 	{"norm", 17, []func(*graph){softmax, layerNorm, decomposedNorm, skipNorm, instanceNorm}},
 	{"quantised", 21, []func(*graph){quantize, dequantize, dynamicQuantize, matMulInteger, linearMatMul, dynamicLinear, integerToFloat, linearConv, nBits, convInteger}},
+	{"static", 17, []func(*graph){staticLinear, staticConv, staticShared, weightsOnly}},
 	{"qlinear", 17, []func(*graph){linearPair, linearEach, linearSoftmax, linearWhere, linearConcat, linearPool, lastConv, linearGemm}},
 	{"contrib", 17, []func(*graph){gelus, mha, attention, groupQuery, rotary, embedNorm, decomposedGelu, decomposedAttention, gatherBlocks, quickGelu, fusedConv, fusedGemm}},
 	{"learned", 17, []func(*graph){treeRegressor, treeClassifier, linearClassifier, svmClassifier, svmRegressor, linearRegressor, prepared, encoded, svmLines}},

@@ -5,6 +5,7 @@
 //	(cd bench/onnx && npm install --ignore-scripts)
 //	go run ./bench/onnx -check bench/onnx   # 20 random graphs of every family
 //	go run ./bench/onnx -speed bench/onnx   # BERT-base and MiniLM, f32 to 4 bits
+//	go run ./bench/onnx -speed bench/onnx -file m.onnx -sizes N=1,T=160000 # and any other
 //	go run ./bench/onnx -reranker FOLDER    # write a small reranker that knows words
 package main
 
@@ -22,6 +23,8 @@ func main() {
 	check := flag.String("check", "", "compare the results of random graphs, with node_modules in `folder`")
 	fast := flag.String("speed", "", "compare speed, with node_modules in `folder`")
 	golden := flag.String("golden", "", "with -check: write the first graphs of each family and the peer's results to `folder`")
+	file := flag.String("file", "", "with -speed: compare what is made of a `model` of float32, not encoders")
+	sizes := flag.String("sizes", "", "of what the file's inputs name, as `N=1,T=160000`; random floats are read")
 	ranker := flag.String("reranker", "", "write a model that ranks texts by the words they share to `folder`")
 	each := flag.Int("graphs", 20, "graphs of each family")
 	seed := flag.Uint64("seed", 1, "of the graphs")
@@ -39,6 +42,10 @@ func main() {
 		err = writeReranker(*ranker)
 	case *check != "":
 		err = with(*script, *check, func(p *node) error { return checkAll(p, *each, *seed, re, *golden) })
+	case *fast != "" && *file != "":
+		err = with(*script, *fast, func(p *node) error {
+			return speedOf(p, *file, *sizes, speedOptions{*threads, *runs, *rows, *batch, re})
+		})
 	case *fast != "":
 		err = with(*script, *fast, func(p *node) error {
 			return speed(p, speedOptions{*threads, *runs, *rows, *batch, re})

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"quern/bench/internal/must"
 	"quern/bench/internal/peer"
@@ -40,7 +41,7 @@ func speed(p *node, o speedOptions) (err error) {
 			if !o.only.MatchString(name) {
 				continue
 			}
-			data := bert(s, of, 1)
+			data := encoder(s, of, o.sequence, pool)
 			path := filepath.Join(dir, "model.onnx")
 			must.Do(os.WriteFile(path, data, 0o600))
 			session := must.Get(run.New(must.Get(onnx.Parse(data, nil)), run.Options{Pool: pool}))
@@ -50,22 +51,34 @@ func speed(p *node, o speedOptions) (err error) {
 				batches = []int{o.batch}
 			}
 			for _, batch := range batches {
-				must.Do(compareSpeed(p, session, name, batch, o))
+				must.Do(compareSpeed(p, session, fmt.Sprintf("%s | %d", name, batch), bertInputs(batch, o.sequence), o.runs))
 			}
 		}
 	}
 	return nil
 }
 
-func compareSpeed(p *node, s *run.Session, name string, batch int, o speedOptions) (err error) {
+// encoder returns a model of one of numbers.
+func encoder(s shape, of string, rows int, pool *threads.Pool) []byte {
+	if how, ok := calibrations[of]; ok {
+		return static(bert(s, "f32", 1), how, bertInputs(1, rows), pool)
+	}
+	if strings.HasPrefix(of, "O2") {
+		return optimised(s, of != "O2", 1)
+	}
+	return bert(s, of, 1)
+}
+
+// compareSpeed prints a row of a table.
+func compareSpeed(p *node, s *run.Session, name string, in map[string]*run.Tensor, runs int) (err error) {
 	defer must.Catch(&err)
-	ctx, in := context.Background(), bertInputs(batch, o.sequence)
+	ctx, output := context.Background(), s.Outputs()[0].Name
 	got := must.Get(s.Run(ctx, in))
 	wire := toWire(in)
 	r := must.Get(p.Ask(request{Inputs: wire}))
 	want := must.Get(fromWire(r.Outputs))
-	apart := stat.Furthest(got["last_hidden_state"].F, want["last_hidden_state"].F)
-	t := must.Get(peer.InTurn(o.runs, func() error {
+	apart := stat.Furthest(got[output].F, want[output].F)
+	t := must.Get(peer.InTurn(runs, func() error {
 		_, err := s.Run(ctx, in)
 		return err
 	}, func() (wall, cpu float64, err error) {
@@ -77,7 +90,7 @@ func compareSpeed(p *node, s *run.Session, name string, batch int, o speedOption
 	}))
 	wall, cpu := t.Wall, t.CPU
 	w0, w1, c0, c1 := stat.Median(wall[0]), stat.Median(wall[1]), stat.Median(cpu[0]), stat.Median(cpu[1])
-	fmt.Printf("| %s | %d | %.1f (%.1f) | %.1f (%.1f) | %.2f (%.2f) | %.1f (%.1f) | %.1f (%.1f) | %.2f (%.2f) | %.1g |\n", name, batch,
+	fmt.Printf("| %s | %.1f (%.1f) | %.1f (%.1f) | %.2f (%.2f) | %.1f (%.1f) | %.1f (%.1f) | %.2f (%.2f) | %.1g |\n", name,
 		w0, slices.Min(wall[0]), w1, slices.Min(wall[1]), w1/w0, slices.Min(wall[1])/slices.Min(wall[0]),
 		c0, slices.Min(cpu[0]), c1, slices.Min(cpu[1]), c1/c0, slices.Min(cpu[1])/slices.Min(cpu[0]), apart)
 	return nil

@@ -24,6 +24,7 @@ type kind struct {
 	several bool     // a repository holds models of different sizes
 	folder  bool     // the folder is the model, not the file
 	beside  []string // what comes along when it is there
+	unused  string   // why quern does nothing with it; "" where it does
 }
 
 // Files that tell how text becomes tokens.
@@ -42,10 +43,18 @@ var kinds = []kind{
 	{
 		name:    "kokoro",
 		needs:   []string{"voices/*"},
-		weights: []string{"*.safetensors", "*.pth", "onnx/*.onnx", "*.onnx"},
+		weights: []string{"*.safetensors", "*.pth"},
 		label:   onnxLabel,
 		folder:  true,
 		beside:  []string{"config.json", "tokenizer.json", "tokenizer_config.json", "voices/*.bin", "voices/*.pt", "voices/*.safetensors"},
+	},
+	{
+		name:    "kokoro",
+		needs:   []string{"voices/*"},
+		weights: []string{"onnx/*.onnx", "*.onnx"},
+		label:   onnxLabel,
+		folder:  true,
+		unused:  "holds Kokoro as ONNX graphs, with which quern does not speak; pull hexgrad/Kokoro-82M",
 	},
 	{
 		// Text models, encoders and Whisper.

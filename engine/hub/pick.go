@@ -28,6 +28,9 @@ func pick(r Ref, files []File) (v *variant, chosen bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	if v.kind.unused != "" && r.File == "" {
+		return nil, false, fmt.Errorf("%w: %s %s", ErrNoModel, r.Repo(), v.kind.unused)
+	}
 	if !v.complete() {
 		return nil, false, fmt.Errorf("%w: %s has %d of the %d parts of %s", ErrNoModel, r.Repo(), len(v.files), v.parts, v.rest)
 	}

@@ -46,6 +46,10 @@ func TestONNXRefused(t *testing.T) {
 		{"a missing operator", "missing operators com.example.Fancy", rowsModel(t, nil, nil, func(b *onnxtest.Builder, rows string) {
 			b.Output("last_hidden_state", b.Node("com.example.Fancy", []string{rows}), fonnx.Float, "batch", "tokens", 3)
 		})},
+		{"Kokoro as a graph", "hexgrad/Kokoro-82M", rowsModel(t, nil, nil, func(b *onnxtest.Builder, rows string) {
+			b.Input("style", fonnx.Float, 1, 256)
+			b.Output("waveform", rows, fonnx.Float, "batch", "tokens", 3)
+		})},
 		{"an unknown input", `an input "pixel_values"`, rowsModel(t, nil, nil, func(b *onnxtest.Builder, rows string) {
 			b.Input("pixel_values", fonnx.Float, "batch", 3, "height", "width")
 			b.Output("last_hidden_state", rows, fonnx.Float, "batch", "tokens", 3)

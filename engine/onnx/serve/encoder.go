@@ -148,9 +148,17 @@ var encoderInputs = map[string]func(x *Encoder, t *text, i int) int64{
 	"position_ids": func(_ *Encoder, _ *text, i int) int64 { return int64(i) },
 }
 
+// elsewhere says of inputs that tell what a graph is, and that quern serves that in another form.
+var elsewhere = map[string]string{
+	"style": "Kokoro as an ONNX graph is not served; take its weights, .pth or SafeTensors (hexgrad/Kokoro-82M)",
+}
+
 // knownInputs refuses a graph that wants what is not known of a text.
 func knownInputs(list []fonnx.Value) error {
 	for _, in := range list {
+		if use := elsewhere[in.Name]; use != "" {
+			return fmt.Errorf("%w: %s", model.ErrUnsupported, use)
+		}
 		if encoderInputs[in.Name] == nil || len(in.Type.Dims) != 2 {
 			return fmt.Errorf("%w: the graph wants an input %q %s; quern gives input_ids, attention_mask, token_type_ids and position_ids, each of (texts, tokens)",
 				model.ErrUnsupported, in.Name, describeDims(in.Type.Dims))

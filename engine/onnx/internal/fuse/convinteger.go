@@ -53,7 +53,7 @@ func (g *group) int8Filters(mul *onnx.Node, name string, bias *tensor.Tensor) bo
 			if name != "" {
 				add = c.In[5].F
 			}
-			return run.One(quantised.ConvFloats(c, conv, scale.F[0], add))
+			return run.One(quantised.ConvFloats(c, conv, scale.F, add))
 		})
 	}
 	return false

@@ -46,9 +46,10 @@ type step func(c *run.Call) []*tensor.Tensor
 // Body looks for groups in the nodes of a body. It runs after small constants
 // were folded.
 func Body(s *run.Session, b *run.Body) {
+	apart(b)
 	known := &steps{make(map[*onnx.Node]*layer), make(map[*onnx.Node]*normed), make(map[*onnx.Node]func(dst, x, up []float32))}
 	for _, pass := range [][]func(*group, *onnx.Node) bool{
-		{(*group).layerNorm, (*group).gelu, (*group).attention, (*group).int8Linear, (*group).int8Conv, (*group).ended, (*group).bentNorm, (*group).swish, (*group).hidden, (*group).excerpt, (*group).shift},
+		{(*group).staticLinear, (*group).staticConv, (*group).layerNorm, (*group).gelu, (*group).attention, (*group).int8Linear, (*group).int8Conv, (*group).ended, (*group).bentNorm, (*group).swish, (*group).hidden, (*group).excerpt, (*group).shift},
 		{(*group).linear, (*group).skipNorm},
 		{(*group).activated},
 		{(*group).quantized},

@@ -81,10 +81,10 @@ func (l *layer) run(c *run.Call, then func(worker int, row []float32)) *tensor.T
 	}
 	if l.int8s {
 		scale, zero := c.In[2], c.In[4]
-		if scale.Type != onnx.Float || scale.Len() != 1 || len(scale.Shape) > 1 || zero.Len() != 1 {
+		if x.Type != onnx.Uint8 && x.Type != onnx.Int8 || scale.Type != onnx.Float || scale.Len() != 1 || len(scale.Shape) > 1 || zero != nil && zero.Len() != 1 {
 			return nil
 		}
-		return quantised.Floats(c, x, w, scale.F[0], c.In[3], int32(zero.At(0)), c.In[5], c.In[6], each)
+		return quantised.Floats(c, x, w, scale.F[0], c.In[3], quantised.ZeroOf(zero, 0), c.In[5], c.In[6], each)
 	}
 	if x.Type != onnx.Float {
 		return nil

@@ -40,11 +40,15 @@ func (s *Session) graph(g *onnx.Graph) error {
 	if err := s.below(g.Nodes); err != nil {
 		return err
 	}
-	s.fold(b, foldElems)
+	var leave map[*onnx.Node]bool
+	if !s.plain {
+		leave = b.ofBytes()
+	}
+	s.fold(b, foldElems, leave)
 	if !s.plain {
 		s.with.Fuse(s, b)
 	}
-	s.fold(b, tensor.MaxElems)
+	s.fold(b, tensor.MaxElems, nil)
 	b.prune()
 	s.widenRead(b)
 	b.plan(s)
@@ -97,7 +101,35 @@ const foldElems = 1 << 16
 // moves are operators whose result is as large as their input.
 var moves = map[string]bool{
 	"Identity": true, "Cast": true, "Transpose": true, "Reshape": true, "Flatten": true,
-	"Squeeze": true, "Unsqueeze": true, "Slice": true, "Split": true,
+	"Squeeze": true, "Unsqueeze": true, "Slice": true, "Split": true, "QuantizeLinear": true,
+}
+
+// OfBytes reports whether a node is a product or a convolution of what DequantizeLinear makes,
+// on both sides; made has what makes each name.
+func OfBytes(n *onnx.Node, made map[string]*onnx.Node) bool {
+	if n.Domain != "" || n.Op != "MatMul" && n.Op != "Conv" || len(n.Inputs) < 2 || n.Inputs[0] == n.Inputs[1] {
+		return false
+	}
+	for _, name := range n.Inputs[:2] {
+		if by := made[name]; by == nil || by.Domain != "" || by.Op != "DequantizeLinear" {
+			return false
+		}
+	}
+	return true
+}
+
+// ofBytes are the nodes that make operands of OfBytes.
+func (b *Body) ofBytes() map[*onnx.Node]bool {
+	made, bytes := make(map[string]*onnx.Node), make(map[*onnx.Node]bool)
+	for _, n := range b.Nodes {
+		for _, name := range n.Outputs {
+			made[name] = n
+		}
+		if OfBytes(n, made) {
+			bytes[made[n.Inputs[0]]], bytes[made[n.Inputs[1]]] = true, true
+		}
+	}
+	return bytes
 }
 
 // grows are operators that may make a large tensor of a small one, which then
@@ -107,9 +139,9 @@ var grows = map[string]bool{
 	"Upsample": true, "OneHot": true, "EyeLike": true, "Loop": true, "Scan": true, "If": true, "SequenceMap": true,
 }
 
-// fold runs nodes whose inputs are all constant. One that fails stays, to fail
-// when it runs.
-func (s *Session) fold(b *Body, limit int) {
+// fold runs nodes whose inputs are all constant, but those to leave. One that fails stays, to
+// fail when it runs.
+func (s *Session) fold(b *Body, limit int, leave map[*onnx.Node]bool) {
 	overridable := make(map[string]bool)
 	for _, name := range b.Inputs {
 		overridable[name] = true
@@ -117,7 +149,7 @@ func (s *Session) fold(b *Body, limit int) {
 	sc := &scope{s: s, ctx: context.Background(), body: b, vals: make(map[string]*tensor.Tensor), Opset: s.Opset}
 	var left []*onnx.Node
 	for _, n := range b.Nodes {
-		ready, size := !Draws[n.Op] && s.calls(n) == nil, 0
+		ready, size := !Draws[n.Op] && !leave[n] && s.calls(n) == nil, 0
 		for _, a := range n.Attrs {
 			ready = ready && a.Ref == ""
 		}

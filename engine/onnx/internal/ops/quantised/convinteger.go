@@ -1,6 +1,8 @@
 package quantised
 
 import (
+	"slices"
+
 	"quern/engine/onnx/internal/ops/image"
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
@@ -28,8 +30,8 @@ func newIntegers(c *run.Call, x, w, xZero, wZero int) *integers {
 	return v
 }
 
-// zeroOf returns the zero point of channel o; a scalar is that of all.
-func zeroOf(zero *tensor.Tensor, o int) int32 {
+// ZeroOf returns the zero point of channel o; a scalar is that of all.
+func ZeroOf(zero *tensor.Tensor, o int) int32 {
 	if zero == nil {
 		return 0
 	}
@@ -52,9 +54,10 @@ func convInteger(c *run.Call) []*tensor.Tensor {
 }
 
 // ConvFloats is ConvInteger, whose node n stands for the attributes and whose inputs are the
-// first of c, with sums made floats, times scale, plus the number of their channel in
-// bias, which may be nil. The sums never become a tensor of integers.
-func ConvFloats(c *run.Call, n *onnx.Node, scale float32, bias []float32) *tensor.Tensor {
+// first of c, with sums made floats, times the scale of their channel, or the one of all,
+// plus the number of their channel in bias, which may be nil. The sums never become a tensor of
+// integers.
+func ConvFloats(c *run.Call, n *onnx.Node, scales, bias []float32) *tensor.Tensor {
 	as := *c
 	as.Node = n
 	v := newIntegers(&as, 0, 1, 2, 3)
@@ -64,7 +67,7 @@ func ConvFloats(c *run.Call, n *onnx.Node, scale float32, bias []float32) *tenso
 		return out
 	}
 	convolve(c, v, func(channel, from int, sums []int32) {
-		to := out.F[channel*steps+from:][:len(sums)]
+		to, scale := out.F[channel*steps+from:][:len(sums)], scales[channel%m%len(scales)]
 		if bias == nil {
 			for i, s := range sums {
 				to[i] = float32(s) * scale
@@ -117,7 +120,7 @@ func linearConv(c *run.Call) []*tensor.Tensor {
 // steps from on, from several workers.
 func convolve(c *run.Call, v *integers, done func(channel, from int, sums []int32)) {
 	x, flip := tensor.Bytes(v.x), byte(0)
-	zero := zeroOf(v.xZero, 0)
+	zero := ZeroOf(v.xZero, 0)
 	if v.x.Type == onnx.Int8 {
 		zero, flip = zero+128, 128
 	}
@@ -127,42 +130,40 @@ func convolve(c *run.Call, v *integers, done func(channel, from int, sums []int3
 	}
 	// Channels last, the taps of a step are short lists of neighbours.
 	plane, channels, steps := image.Volume(v.In), v.Groups*v.InC, image.Volume(v.Out)
-	turned := c.BlankRaw(onnx.Uint8, plane, channels).Raw
+	last := c.BlankRaw(onnx.Uint8, plane, channels).Raw
 	k, n := v.InC*image.Volume(v.Kernel), v.OutC
 	packs := packFilters(c, v)
 	stride := packs[0].W.Stride()
 	size := min(steps, max(64, tileBytes/max(stride, 4*n)))
-	rows := c.BlankRaw(onnx.Uint8, size, stride).Raw
-	sums, lines := make([]int32, size*n), make([]int32, n*size)
+	asRows := v.points() && stride == k // pixels are what is multiplied
+	var rows []byte
+	if !asRows {
+		rows = c.BlankRaw(onnx.Uint8, size, stride).Raw
+	}
+	scratch := run.Kept[convScratch](c)
+	scratch.sums, scratch.lines = slices.Grow(scratch.sums[:0], size*n)[:size*n], slices.Grow(scratch.lines[:0], n*size)[:n*size]
+	sums, lines := scratch.sums, scratch.lines
 	for b := range v.Batch {
-		image := x[b*channels*plane:]
-		c.ByRows(plane, channels, func(from, to int) {
-			for ch := range channels {
-				for p, u := range image[ch*plane+from : ch*plane+to] {
-					turned[(from+p)*channels+ch] = u ^ flip
-				}
-			}
-		})
+		channelsLast(c, last, x[b*channels*plane:], channels, plane, flip)
 		for g, w := range packs {
 			for from := 0; from < steps; from += size {
 				c.Check()
 				here := min(size, steps-from)
-				c.ByRows(here, k, func(a, b int) {
-					for s := a; s < b; s++ {
-						v.gather(rows[s*stride:][:k], turned, from+s, g, byte(zero))
-					}
-				})
+				if asRows {
+					rows = last[from*stride:]
+				} else {
+					c.ByRows(here, k, func(a, b int) {
+						for s := a; s < b; s++ {
+							v.gather(rows[s*stride:][:k], last, from+s, g, byte(zero))
+						}
+					})
+				}
 				w.Gemm.RunInts(c.Pool(), sums, n, rows, stride, here, zero)
 				c.ByRows(here, n+stride, func(a, b int) {
-					for s := a; s < b; s++ {
-						row := sums[s*n:][:n]
-						if w.Zero != nil {
-							w.less(row, rows[s*stride:], zero)
-						}
-						for o, sum := range row {
-							lines[o*size+s] = sum
-						}
+					for s := a; s < b && w.Zero != nil; s++ {
+						w.less(sums[s*n:][:n], rows[s*stride:], zero)
 					}
+					spreadLines(lines, sums, n, size, a, b)
 				})
 				c.ByRows(n, 4*here, func(first, last int) {
 					for o := first; o < last; o++ {
@@ -172,6 +173,14 @@ func convolve(c *run.Call, v *integers, done func(channel, from int, sums []int3
 			}
 		}
 	}
+}
+
+// convScratch is what convolve keeps from call to call: the sums of a tile, and these by channel.
+type convScratch struct{ sums, lines []int32 }
+
+// points reports whether a step sees one pixel of all channels, and steps see them in order.
+func (v *integers) points() bool {
+	return v.Groups == 1 && image.Volume(v.Kernel) == 1 && v.In == v.Out && v.Stride == [3]int{1, 1, 1} && v.Before == [3]int{}
 }
 
 // tileBytes is about how many bytes of columns are multiplied at a time.
@@ -194,7 +203,7 @@ func packFilters(c *run.Call, v *integers) []*Weights {
 					columns[(i%taps*v.InC+i/taps)*n+o] = u
 				}
 			}
-			packs[g] = NewWeights(v.w.Type, columns, k, n, func(j int) int32 { return zeroOf(v.wZero, g*n+j) })
+			packs[g] = NewWeights(v.w.Type, columns, k, n, func(j int) int32 { return ZeroOf(v.wZero, g*n+j) })
 			packs[g].Gemm = gemm.NewInt8Gemm(packs[g].W, nil, nil)
 			if tensor.Constant(v.w, v.wZero) {
 				packs[g].last(c, v.w)
@@ -256,7 +265,7 @@ func (v *integers) eachTap(c *run.Call, x []byte, flip byte, zero int32, done fu
 			}
 			clear(sums)
 			for t, u := range w[o*taps:][:taps] {
-				by := int32(tensor.Wrap(v.w.Type, int64(u))) - zeroOf(v.wZero, o)
+				by := int32(tensor.Wrap(v.w.Type, int64(u))) - ZeroOf(v.wZero, o)
 				v.addTap(sums, in, t, by)
 			}
 			done(i, 0, sums)

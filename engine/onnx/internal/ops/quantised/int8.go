@@ -1,6 +1,8 @@
 package quantised
 
 import (
+	"encoding/binary"
+
 	"quern/engine/onnx/internal/ops/attention"
 	"quern/engine/onnx/internal/ops/product"
 	"quern/engine/onnx/internal/run"
@@ -104,7 +106,7 @@ func column(t *tensor.Tensor, s *product.Stacked, at, j int) int {
 
 // bytesOf returns rows of a matrix as uint8, each filled up to stride, with what
 // is added to make them so.
-func bytesOf(typ onnx.DType, a []byte, m, k, stride int) (x []byte, shift int32) {
+func bytesOf(c *run.Call, typ onnx.DType, a []byte, m, k, stride int) (x []byte, shift int32) {
 	flip := byte(0)
 	if typ == onnx.Int8 {
 		shift, flip = 128, 128
@@ -112,14 +114,24 @@ func bytesOf(typ onnx.DType, a []byte, m, k, stride int) (x []byte, shift int32)
 	if flip == 0 && stride == k {
 		return a[:m*k], 0
 	}
-	x = make([]byte, m*stride)
-	for r := range m {
-		row := x[r*stride:][:k]
-		for i, v := range a[r*k:][:k] {
-			row[i] = v ^ flip
+	x = c.BlankRaw(onnx.Uint8, m, stride).Raw
+	c.ByRows(m, k, func(from, to int) {
+		for r := from; r < to; r++ {
+			flipped(x[r*stride:][:k], a[r*k:][:k], flip)
+			clear(x[r*stride+k : (r+1)*stride])
 		}
-	}
+	})
 	return x, shift
+}
+
+// flipped writes a to dst with the same bits of every byte changed.
+func flipped(dst, a []byte, bits byte) {
+	for eight := 0x0101010101010101 * uint64(bits); len(a) >= 8; dst, a = dst[8:], a[8:] {
+		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(a)^eight)
+	}
+	for i, v := range a {
+		dst[i] = v ^ bits
+	}
 }
 
 // multiply calls f with the sums of each matrix of the result: of a less its
@@ -138,7 +150,7 @@ func multiply(c *run.Call, a, aZero, b, bZero *tensor.Tensor, f func(s *product.
 	sums, rows := make([]int32, s.M*s.N), tensor.Bytes(a)
 	for i := range s.CountBatch {
 		w := pack(c, &s, b, product.Which(s.FromB, i), bZero, nil, nil)
-		x, shift := bytesOf(a.Type, rows[product.Which(s.FromA, i)*s.M*s.K:], s.M, s.K, w.W.Stride())
+		x, shift := bytesOf(c, a.Type, rows[product.Which(s.FromA, i)*s.M*s.K:], s.M, s.K, w.W.Stride())
 		zeroOf := func(r int) int32 {
 			if aZero == nil {
 				return shift
@@ -239,6 +251,16 @@ func linearMatMul(c *run.Call) []*tensor.Tensor {
 	return run.One(out)
 }
 
+// ofColumns reports whether w is one matrix, which is not empty, whose scales, zero points and
+// bias are one for all or one a column, as Floats takes them.
+func ofColumns(w, scale, zero, bias *tensor.Tensor) bool {
+	if len(w.Shape) != 2 || w.Len() == 0 || scale.Type != onnx.Float {
+		return false
+	}
+	n := w.Shape[1]
+	return (scale.Len() == 1 || scale.Len() == n) && (zero == nil || zero.Len() == 1 || zero.Len() == n) && (bias == nil || bias.Type == onnx.Float && bias.Len() == n)
+}
+
 // integerToFloat is a product of integers times their scales plus a bias.
 //
 // ONNX Runtime, ContribOperators.md, com.microsoft.MatMulIntegerToFloat.
@@ -246,6 +268,9 @@ func integerToFloat(c *run.Call) []*tensor.Tensor {
 	a, b, aScale, bScale, bias := c.Packed(0), c.Packed(1), c.X(2), c.X(3), c.Opt(6)
 	if aScale.F == nil || bScale.F == nil {
 		tensor.Unsupported("product quantised by %v and %v", aScale.Type, bScale.Type)
+	}
+	if aZero := c.OptPacked(4); len(a.Shape) >= 2 && aScale.Len() == 1 && (aZero == nil || aZero.Len() == 1) && ofColumns(b, bScale, c.OptPacked(5), bias) {
+		return run.One(Floats(c, a, b, aScale.F[0], bScale, ZeroOf(aZero, 0), c.OptPacked(5), bias, nil))
 	}
 	out := c.Zeros(aScale.Type, product.Stack(a.Shape, b.Shape, false).Out...)
 	multiply(c, a, c.OptPacked(4), b, c.OptPacked(5), func(s *product.Stacked, at int, sums []int32) {
@@ -321,12 +346,11 @@ func quantisedAttention(c *run.Call) []*tensor.Tensor {
 	if len(x.Shape) != 3 || len(w.Shape) != 2 || xScale.F == nil || wScale.F == nil || len(bias.F) != w.Shape[1] {
 		tensor.Malformed("attention of shape %d by %d with bias %d", x.Shape, w.Shape, bias.Shape)
 	}
-	out := c.Zeros(bias.Type, product.Stack(x.Shape, w.Shape, false).Out...)
-	multiply(c, x, c.OptPacked(6), w, c.OptPacked(7), func(s *product.Stacked, at int, sums []int32) {
-		for i, v := range sums {
-			out.F[at*s.M*s.N+i] = float32(v)*(xScale.Scalar().F[0]*scaleAt(wScale, i%s.N, s.N, 0)) + bias.F[i%s.N]
-		}
-	})
+	xZero, wZero := c.OptPacked(6), c.OptPacked(7)
+	if xZero != nil && (xZero.Len() != 1 || xZero.Type != x.Type) || !ofColumns(w, wScale, wZero, bias) {
+		tensor.Malformed("scales of shapes %d and %d for %d", xScale.Shape, wScale.Shape, w.Shape)
+	}
+	out := Floats(c, x, w, xScale.Scalar().F[0], wScale, ZeroOf(xZero, 0), wZero, bias, nil)
 	return attention.Projected(c, out, c.Opt(5), c.Opt(8), nil)
 }
 
@@ -337,7 +361,7 @@ func Floats(c *run.Call, a, w *tensor.Tensor, by float32, scale *tensor.Tensor, 
 	p := pack(c, &s, w, 0, wZero, scale, bias)
 	out := c.Blank(onnx.Float, s.Out...)
 	rows, stride := a.Len()/s.K, p.W.Stride()
-	x, shift := bytesOf(a.Type, tensor.Bytes(a), rows, s.K, stride)
+	x, shift := bytesOf(c, a.Type, tensor.Bytes(a), rows, s.K, stride)
 	if p.Zero == nil {
 		p.Gemm.RunFloats(c.Pool(), out.F, s.N, x, stride, rows, zero+shift, by, then)
 		return out

@@ -54,9 +54,7 @@ func (l linear) quantize(dst []byte, x []float32) {
 		return
 	}
 	gemm.QuantizeBytes(dst, x, l.scale, l.zero+128)
-	for i := range x {
-		dst[i] ^= 128
-	}
+	flipped(dst[:len(x)], dst[:len(x)], 128)
 }
 
 // through returns what each byte becomes that is read by l and written by to

@@ -93,32 +93,29 @@ func quantizeLinear(c *run.Call) []*tensor.Tensor {
 	if typ.Bits() == 8 {
 		out = c.BlankRaw(typ, x.Shape...)
 	}
-	if typ == onnx.Uint8 && !s.perAxis && x.F != nil && scale.F != nil {
-		z := int32(0)
-		if zero != nil {
-			z = int32(zero.At(0))
-		}
-		c.ByRows(x.Len(), 1, func(from, to int) {
-			gemm.QuantizeBytes(out.Raw[from:to], x.F[from:to], scale.F[0], z)
-		})
+	if typ.Bits() == 8 && !s.perAxis && x.F != nil && scale.F != nil {
+		l := linear{typ: typ, scale: scale.F[0], zero: ZeroOf(zero, 0)}
+		c.ByRows(x.Len(), 1, func(from, to int) { l.quantize(out.Raw[from:to], x.F[from:to]) })
 		return run.One(out)
 	}
-	for i := range x.Len() {
-		j := s.at(i)
-		v := math.RoundToEven(float64(float32(x.At(i)) / float32(scale.At(j))))
-		if zero != nil {
-			v += zero.At(j)
+	c.ByRows(x.Len(), 8, func(from, to int) {
+		for i := from; i < to; i++ {
+			j := s.at(i)
+			v := math.RoundToEven(float64(float32(x.At(i)) / float32(scale.At(j))))
+			if zero != nil {
+				v += zero.At(j)
+			}
+			if v != v {
+				v = 0
+			}
+			v = max(low, min(v, high))
+			if out.Raw != nil {
+				out.Raw[i] = byte(int(v))
+			} else {
+				out.I[i] = int64(v)
+			}
 		}
-		if v != v {
-			v = 0
-		}
-		v = max(low, min(v, high))
-		if out.Raw != nil {
-			out.Raw[i] = byte(int(v))
-		} else {
-			out.I[i] = int64(v)
-		}
-	}
+	})
 	return run.One(out)
 }
 
