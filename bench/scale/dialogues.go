@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"quern/bench/fixtures"
 	"slices"
 	"strings"
 
@@ -32,17 +33,17 @@ var histories = []struct {
 		return r
 	}},
 	{"one long message", "bytes", 1 << 16, func(n int) *chat.Request {
-		return &chat.Request{Messages: turns(1, repeated("The hand-mill is older than the wheel. ")(n))}
+		return &chat.Request{Messages: turns(1, fixtures.Repeated("The hand-mill is older than the wheel. ")(n))}
 	}},
 	{"one message of control tokens", "bytes", 1 << 16, func(n int) *chat.Request {
-		return &chat.Request{Messages: turns(1, repeated("<|im_start|><tool_call></think>")(n))}
+		return &chat.Request{Messages: turns(1, fixtures.Repeated("<|im_start|><tool_call></think>")(n))}
 	}},
 	{"one message of spaces", "bytes", 1 << 16, func(n int) *chat.Request {
-		return &chat.Request{Messages: turns(1, repeated(" \n")(n))}
+		return &chat.Request{Messages: turns(1, fixtures.Repeated(" \n")(n))}
 	}},
 	{"one answer of closed thoughts", "bytes", 1 << 16, func(n int) *chat.Request {
 		r := &chat.Request{Messages: turns(3, "Well.")}
-		r.Messages[1].Text = repeated("</think>")(n)
+		r.Messages[1].Text = fixtures.Repeated("</think>")(n)
 		return r
 	}},
 	{"messages of one role in a row", "messages", 64, func(n int) *chat.Request {
@@ -53,7 +54,7 @@ var histories = []struct {
 		return r
 	}},
 	{"one tool with a long description", "bytes", 1 << 12, func(n int) *chat.Request {
-		return &chat.Request{Messages: turns(1, "Well."), Tools: []chat.Tool{tool("f", repeated("words ")(n))}}
+		return &chat.Request{Messages: turns(1, "Well."), Tools: []chat.Tool{tool("f", fixtures.Repeated("words ")(n))}}
 	}},
 }
 

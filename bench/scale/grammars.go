@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"quern/bench/fixtures"
 	"strings"
 
 	"quern/bench/internal/must"
@@ -74,7 +75,7 @@ func propertiesText(n int) string {
 
 func words(n int) (list []string) {
 	for i := range n {
-		list = append(list, varied(8+i%8)+fmt.Sprint(i))
+		list = append(list, fixtures.Varied(8+i%8)+fmt.Sprint(i))
 	}
 	return list
 }
@@ -114,12 +115,12 @@ var forms = []form{
 		n = min(n, 100)
 		return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n)
 	}},
-	{"maxLength", "characters", 64, ofSchema(func(n int) any { return object{"type": "string", "maxLength": n} }), func(n int) string { return `"` + varied(n) + `"` }},
-	{"minLength", "characters", 64, ofSchema(func(n int) any { return object{"type": "string", "minLength": n} }), func(n int) string { return `"` + varied(n) + `"` }},
+	{"maxLength", "characters", 64, ofSchema(func(n int) any { return object{"type": "string", "maxLength": n} }), func(n int) string { return `"` + fixtures.Varied(n) + `"` }},
+	{"minLength", "characters", 64, ofSchema(func(n int) any { return object{"type": "string", "minLength": n} }), func(n int) string { return `"` + fixtures.Varied(n) + `"` }},
 	{"maxItems", "items", 64, ofSchema(func(n int) any { return object{"type": "array", "items": object{"type": "integer"}, "maxItems": n} }), func(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }},
 	{"pattern with a long repetition", "characters", 32, ofSchema(func(n int) any {
 		return object{"type": "string", "pattern": fmt.Sprintf("^([a-z0-9]{2,%d})$", n)}
-	}), func(n int) string { return `"` + varied(n) + `"` }},
+	}), func(n int) string { return `"` + fixtures.Varied(n) + `"` }},
 	{"pattern of a late choice", "characters", 2, ofSchema(func(n int) any {
 		return object{"type": "string", "pattern": fmt.Sprintf("^[ab]*a[ab]{%d}$", min(n, 10))}
 	}), func(n int) string { return `"` + strings.Repeat("a", min(n, 10)+1) + `"` }},
@@ -130,7 +131,7 @@ var forms = []form{
 		}
 		return object{"type": "string", "allOf": list}
 	}), func(int) string { return `"abcdefghijklmnopqrstuvwxyz"` }},
-	{"a long text", "bytes", 1 << 12, ofSchema(func(int) any { return object{"type": "string"} }), func(n int) string { return `"` + varied(n) + `"` }},
+	{"a long text", "bytes", 1 << 12, ofSchema(func(int) any { return object{"type": "string"} }), func(n int) string { return `"` + fixtures.Varied(n) + `"` }},
 	{"a long list of objects", "objects", 64, ofSchema(func(int) any { return object{"type": "array", "items": properties(3, true)} }), func(n int) string {
 		return "[" + strings.Repeat(propertiesText(3)+",", n-1) + propertiesText(3) + "]"
 	}},
@@ -151,7 +152,7 @@ var forms = []form{
 	}},
 	{"GBNF of alternatives", "alternatives", 64, ofGBNF(func(n int) string { return "root ::= \"" + strings.Join(words(n), "\" | \"") + "\"\n" }), func(n int) string { return words(n)[n-1] }},
 	{"GBNF with left recursion", "characters", 1 << 10, ofGBNF(func(int) string { return "root ::= root \"+\" [0-9] | [0-9]\n" }), func(n int) string { return "1" + strings.Repeat("+1", n/2) }},
-	{"GBNF with right recursion", "characters", 1 << 10, ofGBNF(func(int) string { return "root ::= [a-z] root?\n" }), varied},
+	{"GBNF with right recursion", "characters", 1 << 10, ofGBNF(func(int) string { return "root ::= [a-z] root?\n" }), fixtures.Varied},
 	{"regular expression of a list", "words", 64, ofRegex(func(n int) string { return "(" + strings.Join(words(n), "|") + ")" }), func(n int) string { return words(n)[n-1] }},
 }
 

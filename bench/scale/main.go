@@ -35,6 +35,9 @@ type probe struct {
 	make func(n int) (work func() error, err error)
 }
 
+// areas make the probes, with the folder of fixtures.
+var areas = []func(fixtures string) ([]probe, error){tokenizers, dialogues, replies, grammars, speech}
+
 type options struct {
 	fixtures, only string
 	most           float64
@@ -58,7 +61,7 @@ func run(out io.Writer, o options) (err error) {
 	fmt.Fprintf(out, "%s, %d CPUs; CPU time of the process, best of up to three runs. Of several that do the same work: the slowest, and what grew fastest.\n\n", runtime.Version(), runtime.NumCPU())
 	fmt.Fprint(out, "| area | work | n | of | ms of n | of 4n | of 16n | grows as | MB allocated, of 16n | fastest growth |\n|---|---|---|---|---:|---:|---:|---:|---:|---|\n")
 	var list []probe
-	for _, of := range []func(fixtures string) ([]probe, error){tokenizers, dialogues, replies, grammars, speech} {
+	for _, of := range areas {
 		list = append(list, must.Get(of(o.fixtures))...)
 	}
 	for i := range list {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"quern/bench/fixtures"
 	"strconv"
 	"strings"
 
@@ -13,23 +14,23 @@ var said = []struct {
 	name string
 	make func(n int) string
 }{
-	{"words", repeated("Some words of an answer, with `code` and <b>tags</b>. ")},
-	{"opening brackets", repeated("<")},
-	{"opening braces", repeated("{")},
-	{"opening square brackets", repeated("[")},
-	{"objects", repeated(`{"name": `)},
-	{"names of functions", repeated("f(")},
-	{"an object that does not end", func(n int) string { return `{"name": "f", "arguments": {"text": "` + repeated("words ")(n) }},
-	{"backquotes", repeated("`")},
-	{"fences", repeated("```json\n")},
-	{"spaces", repeated(" ")},
-	{"line ends", repeated("\n")},
-	{"thinking that does not end", func(n int) string { return "<think>" + repeated("words ")(n) }},
-	{"thinking opened again", repeated("<think>")},
-	{"thinking closed again", repeated("</think>")},
-	{"calls that are opened", repeated("<tool_call>")},
-	{"calls without a name", repeated("<tool_call>\n{}\n</tool_call>\n")},
-	{"bytes that are no characters", repeated("\xff\xe2")},
+	{"words", fixtures.Repeated("Some words of an answer, with `code` and <b>tags</b>. ")},
+	{"opening brackets", fixtures.Repeated("<")},
+	{"opening braces", fixtures.Repeated("{")},
+	{"opening square brackets", fixtures.Repeated("[")},
+	{"objects", fixtures.Repeated(`{"name": `)},
+	{"names of functions", fixtures.Repeated("f(")},
+	{"an object that does not end", func(n int) string { return `{"name": "f", "arguments": {"text": "` + fixtures.Repeated("words ")(n) }},
+	{"backquotes", fixtures.Repeated("`")},
+	{"fences", fixtures.Repeated("```json\n")},
+	{"spaces", fixtures.Repeated(" ")},
+	{"line ends", fixtures.Repeated("\n")},
+	{"thinking that does not end", func(n int) string { return "<think>" + fixtures.Repeated("words ")(n) }},
+	{"thinking opened again", fixtures.Repeated("<think>")},
+	{"thinking closed again", fixtures.Repeated("</think>")},
+	{"calls that are opened", fixtures.Repeated("<tool_call>")},
+	{"calls without a name", fixtures.Repeated("<tool_call>\n{}\n</tool_call>\n")},
+	{"bytes that are no characters", fixtures.Repeated("\xff\xe2")},
 }
 
 // arguments are those of one call.
@@ -37,12 +38,12 @@ var arguments = []struct {
 	name string
 	make func(n int) string
 }{
-	{"a long text", func(n int) string { return argument("text", repeated("words of an argument ")(n)) }},
-	{"a text of line ends", func(n int) string { return argument("text", repeated("\n")(n)) }},
-	{"a text of quotes", func(n int) string { return argument("text", repeated(`"`)(n)) }},
-	{"a text of tags", func(n int) string { return argument("text", repeated("</tool_call><")(n)) }},
-	{"a text of braces", func(n int) string { return argument("text", repeated("}{")(n)) }},
-	{"a text of fences", func(n int) string { return argument("text", repeated("```\n")(n)) }},
+	{"a long text", func(n int) string { return argument("text", fixtures.Repeated("words of an argument ")(n)) }},
+	{"a text of line ends", func(n int) string { return argument("text", fixtures.Repeated("\n")(n)) }},
+	{"a text of quotes", func(n int) string { return argument("text", fixtures.Repeated(`"`)(n)) }},
+	{"a text of tags", func(n int) string { return argument("text", fixtures.Repeated("</tool_call><")(n)) }},
+	{"a text of braces", func(n int) string { return argument("text", fixtures.Repeated("}{")(n)) }},
+	{"a text of fences", func(n int) string { return argument("text", fixtures.Repeated("```\n")(n)) }},
 	{"many numbers", func(n int) string { return `{"list": [` + strings.Repeat("1, ", n/3) + `1]}` }},
 	{"one long number", func(n int) string { return `{"text": ` + strings.Repeat("1", n) + `}` }},
 	{"spaces between", func(n int) string { return `{"text": ` + strings.Repeat(" ", n) + `"x"}` }},
