@@ -6,6 +6,10 @@
 //	(cd bench/tokens && npm install --ignore-scripts)
 //	go run ./bench/tokens -vocab ../shared/fixtures/vocab/llama3 -prose ../shared/design
 //
+// With vocabularies of GGUF files as arguments, texts that tokenizers find hard are encoded beside llama.cpp:
+//
+//	go run ./bench/tokens -llama bench/peers ../shared/fixtures/vocab/ggml-vocab-*.gguf
+//
 // The vocabulary is a folder with encoder.json and vocab.bpe, as Hugging Face
 // once stored them: byte-level, 256 bytes and merges.
 package main
@@ -31,7 +35,8 @@ import (
 
 type options struct {
 	vocab, prose, peers, out string
-	runs                     int
+	llama                    string
+	runs, size               int
 }
 
 func main() {
@@ -41,12 +46,18 @@ func main() {
 	flag.StringVar(&o.peers, "peers", filepath.Join("bench", "tokens"), "`folder` with node_modules")
 	flag.IntVar(&o.runs, "runs", 7, "runs of each program")
 	flag.StringVar(&o.out, "out", filepath.Join("bench", "results"), "folder for the table; empty writes none")
+	flag.StringVar(&o.llama, "llama", filepath.Join("bench", "peers"), "`folder` whose node_modules have node-llama-cpp, for vocabularies in arguments")
+	flag.IntVar(&o.size, "size", 1<<18, "bytes of the texts for vocabularies in arguments")
 	flag.Parse()
 	if o.runs < 1 {
 		fmt.Fprintln(os.Stderr, "tokens: want at least one run")
 		os.Exit(2)
 	}
 	runtime.GOMAXPROCS(1)
+	if flag.NArg() > 0 {
+		must.End("tokens", besideLlama(os.Stdout, o, flag.Args()))
+		return
+	}
 	var table bytes.Buffer
 	err := run(io.MultiWriter(os.Stdout, &table), o)
 	if err == nil && o.out != "" {

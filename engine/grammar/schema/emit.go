@@ -173,12 +173,14 @@ func (c *compiler) scalars(lits literals) ([]*grammar.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	var ways []*grammar.Node
 	if none, err := c.empty(n); err != nil {
 		return nil, err
+	} else if long := c.long(n); !none && long != nil {
+		ways = append(ways, long)
 	} else if !none {
 		texts = append(texts, c.texts.quoted(n))
 	}
-	var ways []*grammar.Node
 	for _, t := range texts {
 		ways = append(ways, c.lexeme(t))
 	}

@@ -94,7 +94,7 @@ func read(b *grammar.Builder, src []byte, o Options) (*compiler, *schema, error)
 		resources: map[string]*resource{}, constants: map[*value]*schema{}, patterns: map[string]*node{},
 		answers: map[question]*node{}, forms: map[side]*[]clause{}, voids: map[string]bool{},
 		empties: map[*node]bool{}, matched: map[match]bool{}, products: map[string]joining{},
-		lexemes: map[*grammar.Regex]*grammar.Node{}, values: map[string]*grammar.Node{},
+		lexemes: map[*grammar.Regex]*grammar.Node{}, pieces: map[part]*grammar.Node{}, values: map[string]*grammar.Node{},
 		texts: newTexts(), nameTexts: map[string]*grammar.Regex{},
 	}
 	base := &resource{root: root, base: &url.URL{}, anchors: map[string]*value{}}
@@ -157,6 +157,7 @@ type compiler struct {
 	rules       int
 	any, anyObj *grammar.Node
 	lexemes     map[*grammar.Regex]*grammar.Node
+	pieces      map[part]*grammar.Node
 	values      map[string]*grammar.Node
 	texts       *texts
 	nameTexts   map[string]*grammar.Regex

@@ -186,9 +186,16 @@ func (r *run) repeatItems(items []Value, n int) []Value {
 }
 
 func (e *concatExpr) eval(r *run, sc *scope) Value {
-	var b builder
+	var few [8]Str
+	parts, size, marks := few[:0], 0, 0
 	for _, part := range e.parts {
-		b.add(r.str(r.eval(part, sc)))
+		s := r.str(r.eval(part, sc))
+		parts, size, marks = append(parts, s), size+len(s.s), marks+len(s.marks)
+	}
+	var b builder
+	b.grow(size, marks)
+	for _, s := range parts {
+		b.add(s)
 	}
 	r.charge(b.size())
 	return b.str()

@@ -144,18 +144,27 @@ func (b *builder) len() int { return b.b.Len() }
 // size is what the text and its marks take, for the memory limit.
 func (b *builder) size() int { return b.b.Len() + 24*len(b.marks) }
 
+// grow makes room for so many more bytes and marks.
+func (b *builder) grow(size, marks int) {
+	b.b.Grow(size)
+	b.marks = slices.Grow(b.marks, marks)
+}
+
 func (b *builder) text(s string) { b.b.WriteString(s) }
 
 func (b *builder) add(s Str) {
-	at := b.b.Len()
+	at, n := b.b.Len(), len(b.marks)
 	b.b.WriteString(s.s)
-	for _, m := range s.marks {
-		m.From += at
-		m.To += at
-		if n := len(b.marks); n > 0 && b.marks[n-1].To == m.From && b.marks[n-1].Origin == m.Origin {
-			b.marks[n-1].To = m.To
-		} else {
-			b.marks = append(b.marks, m)
+	marks := s.marks
+	if n > 0 && len(marks) > 0 && b.marks[n-1].To == marks[0].From+at && b.marks[n-1].Origin == marks[0].Origin {
+		b.marks[n-1].To = marks[0].To + at
+		marks = marks[1:]
+	}
+	b.marks = append(b.marks, marks...)
+	if at > 0 {
+		for i := range b.marks[n:] {
+			b.marks[n+i].From += at
+			b.marks[n+i].To += at
 		}
 	}
 }
@@ -179,7 +188,7 @@ func concat(l, r Str) Str {
 		l, r = escape(l), escape(r)
 	}
 	var b builder
-	b.b.Grow(len(l.s) + len(r.s))
+	b.grow(len(l.s)+len(r.s), len(l.marks)+len(r.marks))
 	b.add(l)
 	b.add(r)
 	out := b.str()

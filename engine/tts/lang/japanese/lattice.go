@@ -62,9 +62,15 @@ func (l *lexicon) cut(ctx context.Context, chars []rune, border func(i int) bool
 		ends[i] = -1
 	}
 	ends[0] = 0
-	here := []int32{}                  // the cheapest node of each class that ends here
-	kept := make([]mark, len(l.kinds)) // where in here that of a class is
-	ways := make([]mark, len(l.kinds)) // the node before a word of a class here, with what both cost
+	w, _ := l.tables.Get().(*tables)
+	if w == nil {
+		w = &tables{kept: make([]mark, len(l.kinds)), ways: make([]mark, len(l.kinds))}
+	}
+	defer func() {
+		w.from += int64(len(chars))
+		l.tables.Put(w)
+	}()
+	here := []int32{} // the cheapest node of each class that ends here
 	katakana := katakanaRuns(chars, border)
 	for i := range chars {
 		if i%256 == 0 && ctx.Err() != nil {
@@ -74,19 +80,20 @@ func (l *lexicon) cut(ctx context.Context, chars []rune, border func(i int) bool
 			continue
 		}
 		here = here[:0]
+		place := w.from + int64(i) + 1
 		for k := ends[i]; k >= 0; k = nodes[k].next {
-			m := &kept[nodes[k].class]
-			if m.place != i+1 {
-				*m = mark{place: i + 1, node: int32(len(here))}
+			m := &w.kept[nodes[k].class]
+			if m.place != place {
+				*m = mark{place: place, node: int32(len(here))}
 				here = append(here, k)
 			} else if nodes[k].cost < nodes[here[m.node]].cost {
 				here[m.node] = k
 			}
 		}
 		add := func(length int, class uint16, cost, form int32) {
-			m := &ways[class]
-			if m.place != i+1 {
-				*m = mark{i + 1, math.MaxInt32, -1}
+			m := &w.ways[class]
+			if m.place != place {
+				*m = mark{place, math.MaxInt32, -1}
 				pairs := l.pairs[int(class)*len(l.kinds):][:len(l.kinds)]
 				for _, k := range here {
 					if c := nodes[k].cost + int32(pairs[nodes[k].class]); c < m.cost {
@@ -136,8 +143,16 @@ func (l *lexicon) cut(ctx context.Context, chars []rune, border func(i int) bool
 
 // A mark says of a class what was found at a place, counted from 1.
 type mark struct {
-	place      int
+	place      int64
 	cost, node int32
+}
+
+// tables are what cut notes of each class. They serve one text after another: places are counted on
+// from one to the next, so nothing has to be cleared.
+type tables struct {
+	kept []mark // where in the list of nodes that end here the one of a class is
+	ways []mark // the node before a word of a class here, with what both cost
+	from int64  // places of the texts before
 }
 
 // katakanaRuns returns for each place how many characters in katakana stand there, up to a border.

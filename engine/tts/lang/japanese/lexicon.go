@@ -33,6 +33,8 @@ type lexicon struct {
 	cost   []int16
 	kana   []byte
 	kanaAt []int32
+
+	tables sync.Pool // of *tables, which texts use one after another
 }
 
 // Unit is what costs of the file are multiples of.
