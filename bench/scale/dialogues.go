@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"quern/bench/fixtures"
 	"slices"
 	"strings"
 
+	"quern/bench/fixtures"
 	"quern/engine/chat"
 )
 

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"quern/bench/fixtures"
 	"strings"
 
+	"quern/bench/fixtures"
 	"quern/bench/internal/must"
 	"quern/engine/grammar"
 	"quern/engine/grammar/gbnf"

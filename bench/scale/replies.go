@@ -2,10 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"quern/bench/fixtures"
 	"strconv"
 	"strings"
 
+	"quern/bench/fixtures"
 	"quern/engine/wire"
 )
 

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"quern/bench/fixtures"
 	"strings"
 
+	"quern/bench/fixtures"
 	"quern/engine/tts/g2p"
 	"quern/engine/tts/lang"
 	"quern/engine/tts/ssml"

@@ -16,15 +16,15 @@ func (c *compiler) long(n *node) *grammar.Node {
 	if n.op != repeat || n.list[0] != anyChar || max(n.min, n.max) <= shortOnes {
 		return nil
 	}
-	part := func(low, high int, end string) *grammar.Node {
+	chars := func(low, high int, end string) *grammar.Node {
 		k := part{low, high, end}
 		if c.pieces[k] == nil {
 			c.pieces[k] = c.b.Lexeme(grammar.Concat(grammar.Repeat(c.texts.spell(anyChar, false), low, high), grammar.Lit(end)))
 		}
 		return c.pieces[k]
 	}
-	count := func(low, high int) *grammar.Node { return c.b.Repeat(part(piece, piece, ""), low, high) }
-	rest := func(low, high int) *grammar.Node { return part(low, high, `"`) } // what is behind whole pieces
+	count := func(low, high int) *grammar.Node { return c.b.Repeat(chars(piece, piece, ""), low, high) }
+	rest := func(low, high int) *grammar.Node { return chars(low, high, `"`) } // what is behind whole pieces
 	first, over := n.min/piece, n.min%piece
 	begin := c.b.Seq(c.lexeme(quote), count(first, first))
 	if n.max < 0 {
