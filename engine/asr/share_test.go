@@ -16,7 +16,7 @@ import (
 func TestUploadsShareTheMachine(t *testing.T) {
 	m := small(t)
 	for _, chunked := range []bool{false, true} {
-		const seconds, tries = 240, 5
+		const seconds, tries = 120, 5
 		// One after the other it would be all. Windows that are decoded side by
 		// side let one be ahead.
 		most := int64(seconds / 2)

@@ -59,7 +59,7 @@ type Options struct {
 
 	Free func(dir string) int64 // free bytes of the disk, -1 where that is unknown; nil is diskspace.Free
 
-	ackWait time.Duration // for tests; 0 is the constant
+	ackWait, retryOpen time.Duration // for tests; 0 is the constant
 }
 
 // Defaults of Options that are zero.
@@ -101,6 +101,7 @@ func New(o Options) (*Jobs, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.ackWait = cmp.Or(o.ackWait, ackWait)
+	o.retryOpen = cmp.Or(o.retryOpen, retryOpen)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -124,7 +125,7 @@ func (j *Jobs) store(ctx context.Context) (*store, error) {
 		s, err := open(ctx, &j.o)
 		if err != nil {
 			if err = unopened(err); ctx.Err() == nil {
-				j.failed, j.again = err, time.Now().Add(retryOpen/2)
+				j.failed, j.again = err, time.Now().Add(j.o.retryOpen/2)
 			}
 			return nil, err
 		}
@@ -186,7 +187,7 @@ func (j *Jobs) await(ctx context.Context) *store {
 		if err == nil {
 			return s
 		}
-		again := time.NewTimer(retryOpen)
+		again := time.NewTimer(j.o.retryOpen)
 		if errors.Is(err, batch.ErrNotFound) {
 			again.Stop() // until the first file comes
 		} else {
@@ -195,7 +196,7 @@ func (j *Jobs) await(ctx context.Context) *store {
 				level = slog.LevelDebug
 			}
 			said = err.Error()
-			j.log.Log(ctx, level, "batch work cannot begin", "err", err, "again", retryOpen)
+			j.log.Log(ctx, level, "batch work cannot begin", "err", err, "again", j.o.retryOpen)
 		}
 		select {
 		case <-ctx.Done():

@@ -349,7 +349,7 @@ func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	j, stop := openJobs(t, Options{Dir: dir}, (&clerk{}).run)
 	put(t, j, "", input(1))
-	other, err := New(Options{Dir: dir})
+	other, err := New(Options{Dir: dir, retryOpen: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,9 @@ func (l *loader) model(config []byte, pool Pool) (*Model, error) {
 		m.decoder = l.decoder(m.text.lstm.width, m.style)
 	}
 	if l.err == nil {
-		m.generator = l.generator(cfg, m.decoder.decode[len(m.decoder.decode)-1].out, m.style)
+		width := m.decoder.decode[len(m.decoder.decode)-1].out
+		m.generator = l.generator(cfg, width, m.style)
+		m.arena.first = keepFloats(width)
 	}
 	if l.err != nil {
 		return nil, l.err
@@ -134,7 +136,7 @@ func (m *Model) Style() int { return 2 * m.style }
 
 // Bytes is about how much memory the model occupies: its packed weights, and the
 // scratch memory it keeps.
-func (m *Model) Bytes() int64 { return m.weights + 4*keepFloats }
+func (m *Model) Bytes() int64 { return m.weights + 4*int64(m.arena.first) }
 
 // Has reports whether the network knows a symbol.
 func (m *Model) Has(r rune) bool { return m.ids[r] != 0 }

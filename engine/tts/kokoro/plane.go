@@ -13,16 +13,17 @@ type arena struct {
 	slabs []block
 	slab  int // the one in use
 	used  int // of it
+	first int // floats of the first slab, at least
 }
 
 type mark struct{ slab, used int }
 
-// keepFloats is the size of the first slab, 64 MB: what five seconds of speech
-// need. slabFloats is the least that others have, 16 MB.
-const (
-	keepFloats = 16 << 20
-	slabFloats = 4 << 20
-)
+// slabFloats is the least that slabs after the first have, 16 MB.
+const slabFloats = 4 << 20
+
+// keepFloats is the size of the first slab for a generator of that width: what five
+// seconds of speech need. The published width, 512 channels, has 64 MB.
+func keepFloats(width int) int { return width * (16 << 20) / 512 }
 
 func (a *arena) mark() mark     { return mark{a.slab, a.used} }
 func (a *arena) release(m mark) { a.slab, a.used = m.slab, m.used }
@@ -36,7 +37,7 @@ func (a *arena) floats(n int) []float32 {
 	}
 	least := slabFloats
 	if a.slab == 0 {
-		least = keepFloats
+		least = a.first
 	}
 	a.slabs = append(a.slabs, newBlock(max(n, least)))
 	return a.take(n)
@@ -63,7 +64,7 @@ func (a *arena) keep(m mark, x plane) plane {
 
 // warm takes the first slab, page by page, so that no utterance waits for that.
 func (a *arena) warm() {
-	x := a.floats(keepFloats)
+	x := a.floats(a.first)
 	for i := 0; i < len(x); i += 1024 {
 		x[i] = 0
 	}
