@@ -60,6 +60,9 @@ func TestEarlyHangup(t *testing.T) {
 // TestTerminalGone: a command whose terminal closes ends by itself, so that it clears up behind it;
 // under nohup it goes on.
 func TestTerminalGone(t *testing.T) {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP) // a command inherits what is ignored, as where this test runs under nohup
+	defer signal.Stop(caught)
 	state, said := hangUp(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "pull", "o/n")
 	if state.ExitCode() != 1 || !strings.Contains(said, "stopped") {
 		t.Errorf("it ended with %v, and said\n%s", state, said)
