@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"quern/bench/internal/must"
+	"quern/bench/internal/system"
 )
 
 // A party is the nodes of a JetStream cluster, which keeps three copies, and the servers that share it.
@@ -30,17 +31,13 @@ type party struct {
 func newCluster(o *options, querns int, stores []string) (_ *party, err error) {
 	defer must.Catch(&err)
 	const nodes = 3
-	var ports [2 * nodes]int
-	for i := range ports {
-		p := must.Get(freePort())
-		ports[i] = p
-	}
+	ports := must.Get(system.FreePorts(2 * nodes))
 	self := must.Get(os.Executable())
 	all := new(party)
 	var routes []string
 	for i := range nodes {
-		all.addrs = append(all.addrs, fmt.Sprintf("nats://127.0.0.1:%d", ports[i]))
-		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", ports[nodes+i]))
+		all.addrs = append(all.addrs, fmt.Sprintf("nats://127.0.0.1:%s", ports[i]))
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%s", ports[nodes+i]))
 	}
 	for i := range nodes {
 		name := fmt.Sprintf("node%d", i+1)
@@ -49,7 +46,7 @@ func newCluster(o *options, querns int, stores []string) (_ *party, err error) {
 			store = stores[i]
 		}
 		all.nodes = append(all.nodes, &process{name: name, log: filepath.Join(o.dir, name+".log"), args: []string{self, "node", "-name", name,
-			"-port", fmt.Sprint(ports[i]), "-route", fmt.Sprint(ports[nodes+i]), "-routes", strings.Join(routes, ","), "-dir", store, fmt.Sprintf("-lazy=%v", o.lazy)}})
+			"-port", ports[i], "-route", ports[nodes+i], "-routes", strings.Join(routes, ","), "-dir", store, fmt.Sprintf("-lazy=%v", o.lazy)}})
 	}
 	config := filepath.Join(o.dir, "quern.yaml")
 	must.Do(os.WriteFile(config, fmt.Appendf(nil, "jobs: {store: %q, replicas: %d, workers: 4, max_bytes: 256MiB}\n", strings.Join(all.addrs, ","), nodes), 0o600))

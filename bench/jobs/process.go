@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"quern/bench/internal/system"
 )
 
 // A process is started again as it was.
@@ -21,23 +22,13 @@ type process struct {
 	cmd  *exec.Cmd
 }
 
-// freePort is one that no process listens on.
-func freePort() (int, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port, nil
-}
-
 // newQuern is a server with the built-in model.
 func newQuern(o *options, name string, args ...string) (*process, error) {
-	port, err := freePort()
+	ports, err := system.FreePorts(1)
 	if err != nil {
 		return nil, err
 	}
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	addr := "127.0.0.1:" + ports[0]
 	model := []string{"--builtin"}
 	if o.model != "" {
 		model = []string{"--model", o.model}

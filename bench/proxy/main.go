@@ -9,7 +9,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"quern/bench/internal/must"
+	"quern/bench/internal/system"
 )
 
 const servers = 3
@@ -48,7 +48,7 @@ func run(ctx context.Context, quern, kind, config string) (err error) {
 	dir := must.Get(os.MkdirTemp("", "quern-proxy-"))
 	defer os.RemoveAll(dir)
 	f := &fleet{dir: dir, quern: quern, messages: kind == "haproxy"}
-	ports := must.Get(free(servers + 1))
+	ports := must.Get(system.FreePorts(servers + 1))
 	mine := string(text)
 	for i := range servers {
 		f.ports[i] = ports[i]
@@ -89,20 +89,6 @@ func run(ctx context.Context, quern, kind, config string) (err error) {
 		fmt.Printf("%s, %s: %s\n", kind, check.name, told)
 	}
 	return nil
-}
-
-// free finds ports that no process listens on.
-func free(n int) (ports []string, err error) {
-	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer ln.Close()
-		_, port, _ := net.SplitHostPort(ln.Addr().String())
-		ports = append(ports, port)
-	}
-	return ports, nil
 }
 
 // start runs a server.

@@ -28,6 +28,7 @@ import (
 
 	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
+	"quern/bench/internal/system"
 	"quern/engine"
 	"quern/engine/local"
 	"quern/engine/token"
@@ -110,7 +111,7 @@ func (r *results) measure(o options) (err error) {
 	}))
 	for what, to := range map[string]*[]float64{"again": &r.Disk, "forgotten": &r.Forgot} {
 		if to == &r.Forgot {
-			if ok := must.Get(forget(o.dir)); !ok {
+			if !must.Get(forget(o.dir)) {
 				continue
 			}
 		}
@@ -123,6 +124,19 @@ func (r *results) measure(o options) (err error) {
 		}
 	}
 	return nil
+}
+
+// forget has the system drop what it has of the files in dir from memory. It reports whether it
+// can.
+func forget(dir string) (can bool, err error) {
+	can = true
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			can, err = system.Forget(path)
+		}
+		return err
+	})
+	return can, err
 }
 
 // start runs a process of this program.

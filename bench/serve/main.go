@@ -183,7 +183,7 @@ func run(ctx context.Context, o options, progress io.Writer) (_ *report, err err
 	out := &report{Streams: o.streams, Rate: o.rate}
 	if o.pid != 0 {
 		rest(ctx, o.settle)
-		out.RSSBefore = must.Get(stat.RSS(o.pid))
+		out.RSSBefore = must.Get(stat.MemoryOf(o.pid)).Now
 	}
 	fmt.Fprintf(progress, "%d streams for %v\n", o.streams, o.length)
 	start := time.Now()
@@ -192,9 +192,11 @@ func run(ctx context.Context, o options, progress io.Writer) (_ *report, err err
 	must.Do(ctx.Err())
 	if o.pid != 0 {
 		rest(ctx, o.settle)
-		if out.RSSAfter, err = stat.RSS(o.pid); err != nil {
+		after, err := stat.MemoryOf(o.pid)
+		if err != nil {
 			return nil, fmt.Errorf("the server is gone: %w", err)
 		}
+		out.RSSAfter = after.Now
 		if grown := out.RSSAfter - out.RSSBefore; grown > o.growth {
 			load.problem("memory grew by %d MiB, more than %d", grown>>20, o.growth>>20)
 		}

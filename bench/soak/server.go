@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"quern/bench/internal/must"
+	"quern/bench/internal/system"
 )
 
 // A server is a quern that is started, asked how it is, and ended.
@@ -39,17 +39,13 @@ const small = "model_defaults: {cache_memory: 32MiB, queue: 1000}\n"
 
 // newServer writes the settings of a server, which are those of extra beside what all have.
 func newServer(o *options, extra string) (*server, error) {
-	ports := [2]string{}
-	for i := range ports {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer ln.Close()
-		ports[i] = ln.Addr().String()
+	ports, err := system.FreePorts(2)
+	if err != nil {
+		return nil, err
 	}
-	s := &server{base: "http://" + ports[0], watch: "http://" + ports[1], quern: o.quern, dir: o.dir, log: filepath.Join(o.dir, "quern.log")}
-	text := fmt.Sprintf("listen: %s\nbuiltin: true\noperations: {listen: %s}\n%s", ports[0], ports[1], extra)
+	listen, watch := "127.0.0.1:"+ports[0], "127.0.0.1:"+ports[1]
+	s := &server{base: "http://" + listen, watch: "http://" + watch, quern: o.quern, dir: o.dir, log: filepath.Join(o.dir, "quern.log")}
+	text := fmt.Sprintf("listen: %s\nbuiltin: true\noperations: {listen: %s}\n%s", listen, watch, extra)
 	return s, os.WriteFile(filepath.Join(o.dir, "quern.yaml"), []byte(text), 0o600)
 }
 

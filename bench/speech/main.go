@@ -127,7 +127,7 @@ func memory(ctx context.Context, o options, out io.Writer) (err error) {
 	for _, upTo := range slices.Compact([]int{0, o.n / 10, o.n / 2, o.n}) {
 		must.Do(many(ctx, o, upTo-done))
 		done = upTo
-		n := must.Get(stat.RSS(o.pid))
+		n := must.Get(stat.MemoryOf(o.pid)).Now
 		fmt.Fprintf(out, "memory after %4d requests: %.1f MiB\n", done, float64(n)/(1<<20))
 	}
 	return nil

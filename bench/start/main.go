@@ -15,16 +15,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
 
 	"quern/bench/internal/must"
 	"quern/bench/internal/stat"
+	"quern/bench/internal/system"
 )
 
 type server struct {
@@ -72,7 +71,9 @@ func run(ctx context.Context, out io.Writer, o options) (err error) {
 			for k := range o.servers {
 				k = (i + k) % len(o.servers)
 				if cold {
-					must.Do(forget(o.file))
+					if !must.Get(system.Forget(o.file)) {
+						return fmt.Errorf("starts with a file that is not in memory: %w", errors.ErrUnsupported)
+					}
 				}
 				r := must.Get(start(ctx, o.servers[k], o.file))
 				if i > 0 { // the first reads the programs themselves
@@ -96,14 +97,11 @@ func spread(runs []result, format string, of func(result) float64) string {
 
 // start starts a server, waits for its first token and ends it.
 func start(ctx context.Context, s server, file string) (r result, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := system.FreePorts(1)
 	if err != nil {
 		return r, err
 	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	if err := l.Close(); err != nil {
-		return r, err
-	}
+	port := ports[0]
 	args := make([]string, len(s.args))
 	for i, a := range s.args {
 		args[i] = strings.NewReplacer("FILE", file, "PORT", port).Replace(a)
@@ -128,8 +126,12 @@ func start(ctx context.Context, s server, file string) (r result, err error) {
 		time.Sleep(time.Millisecond)
 	}
 	r.seconds = time.Since(began).Seconds()
-	r.resident, r.unfile, err = memory(cmd.Process.Pid)
-	return r, err
+	m, err := stat.MemoryOf(cmd.Process.Pid)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return r, err
+	}
+	r.resident, r.unfile = float64(m.Now)/1e6, float64(m.Anonymous)/1e6
+	return r, nil
 }
 
 // ask asks for one token. It is false while the server does not listen yet, or loads.

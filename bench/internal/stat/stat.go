@@ -2,12 +2,8 @@
 package stat
 
 import (
-	"fmt"
 	"math"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Values returns one quantity of all runs in ascending order.
@@ -41,19 +37,4 @@ func Furthest(a, b []float32) float64 {
 		square += float64(v) * float64(v)
 	}
 	return most / math.Sqrt(square/float64(len(b)))
-}
-
-// RSS returns the resident memory of a process in bytes, on Linux.
-func RSS(pid int) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return n << 10, err
-		}
-	}
-	return 0, fmt.Errorf("process %d has no VmRSS", pid)
 }
