@@ -24,9 +24,7 @@ const helpWidth = 100
 func help(cmd *cobra.Command, _ []string) {
 	w, flush := terminal.Breaking(cmd.OutOrStdout())
 	defer flush()
-	text := cmd.Long
-	text = cmp.Or(text, cmd.Short)
-	fmt.Fprintf(w, "%s\n\n", text)
+	fmt.Fprintf(w, "%s\n\n", cmp.Or(cmd.Long, cmd.Short))
 	// Help that goes to a closed pipe is no failure.
 	_ = writeUsage(w, cmd)
 }

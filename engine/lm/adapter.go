@@ -50,8 +50,7 @@ func (m *File) openAdapter(a engine.Adapter) error {
 		return err
 	}
 	m.Low.OnClose(file.Close)
-	scale := a.Scale
-	scale = cmp.Or(scale, 1)
+	scale := cmp.Or(a.Scale, 1)
 	x, err := model.ReadAdapter(m.LM, m.Raw, file, scale)
 	if err != nil {
 		return err

@@ -117,8 +117,7 @@ func whole(f func(string) string) cut {
 
 // metaspace marks spaces, and the start of the text, and cuts before marks.
 func metaspace(p *hfPart) ([]hfCut, error) {
-	replacement := p.Replacement
-	replacement = cmp.Or(replacement, blankMark)
+	replacement := cmp.Or(p.Replacement, blankMark)
 	if replacement != blankMark {
 		return nil, fmt.Errorf("%w: a pre-tokenizer that writes spaces as %.10q", ErrUnsupported, replacement)
 	}

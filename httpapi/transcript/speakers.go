@@ -74,8 +74,7 @@ type DiarizedSegment struct {
 func (t *Transcript) Diarized() Diarized {
 	d := Diarized{"transcribe", Round(t.Info.Duration), t.Text, []DiarizedSegment{}, t.Usage(), t.Warnings}
 	for i, s := range t.Segments {
-		name := t.Name(s.Speaker, Lettered)
-		name = cmp.Or(name, "unknown")
+		name := cmp.Or(t.Name(s.Speaker, Lettered), "unknown")
 		d.Segments = append(d.Segments, DiarizedSegment{"transcript.text.segment", fmt.Sprintf("seg_%03d", i+1), Round(s.Start), Round(s.End), strings.TrimSpace(s.Text), name, s.Overlap})
 	}
 	return d

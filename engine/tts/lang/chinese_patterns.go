@@ -180,8 +180,7 @@ func chinesePatterns(v *vocabulary) func() []pattern {
 
 			// Sums, powers, versions, ranges and fractions.
 			at(`(`+num+`) ?([-−+×xX*÷/]) ?(`+num+`) ?= ?(`+num+`)`, func(_ *scanner, m []string) string {
-				sign := map[string]string{"-": "减", "−": "减", "+": "加", "÷": "除以", "/": "除以"}[m[2]]
-				sign = cmp.Or(sign, "乘以")
+				sign := cmp.Or(map[string]string{"-": "减", "−": "减", "+": "加", "÷": "除以", "/": "除以"}[m[2]], "乘以")
 				return amount("", m[1]) + sign + amount("", m[3]) + "等于" + amount("", m[4])
 			}),
 			at(`(`+num+`)\^([-−]?)(\d+)`, func(_ *scanner, m []string) string {

@@ -36,8 +36,7 @@ func (r *Chat) Request(d engine.Sampling, most int) engine.GenerateRequest {
 	q := engine.GenerateRequest{Prompt: r.Prompt, ToolChoice: r.Calls, ReasoningBudget: r.Budget}
 	r.Sampling.Apply(&q, d)
 	if r.Sampling.MaxTokens == 0 {
-		q.MaxTokens = d.MaxTokens
-		q.MaxTokens = cmp.Or(q.MaxTokens, most)
+		q.MaxTokens = cmp.Or(d.MaxTokens, most)
 	}
 	q.Sample.Logprobs = r.Logprobs
 	q.Sample.Top = r.Top

@@ -67,8 +67,7 @@ func (a api) readVendorSpeech(c *server.Call, o *body.Object) (*vendorSpeech, er
 	if q.Err != nil {
 		return nil, q.Err
 	}
-	name := q.Values.Get("output_format")
-	name = cmp.Or(name, vendorFormat)
+	name := cmp.Or(q.Values.Get("output_format"), vendorFormat)
 	var ok bool
 	if r.format, ok = vendorSound(name); !ok {
 		return nil, fault.New(fault.CodeOutputFormat, "output_format", "output_format %.60q is not offered; ask for mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, opus_48000_64 or another of the vendor's names", name)

@@ -98,8 +98,7 @@ func (m *Machine) quota() []Finding {
 	if !limited {
 		return nil
 	}
-	threads := m.Threads
-	threads = cmp.Or(threads, m.Cores)
+	threads := cmp.Or(m.Threads, m.Cores)
 	found := fmt.Sprintf("%.1f CPUs for %d compute threads", cpus, threads)
 	if float64(threads) > cpus {
 		return one("CPU quota", Slow, found, fmt.Sprintf("threads that wait for each other are stopped by the quota: set threads: %d, or give CPUs whole (cpuset)", max(int(cpus), 1)))
