@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,10 +22,7 @@ func converted(data []byte, of string, in map[string]*run.Tensor, pool *threads.
 		return static(data, how, in, pool)
 	}
 	m := must.Get(onnx.Parse(data, nil))
-	c := &converter{Builder: &onnxtest.Builder{Model: *m}, weights: make(map[string]*onnx.Tensor), inputs: make(map[string]bool)}
-	for _, t := range m.Graph.Initializers {
-		c.weights[t.Name] = t
-	}
+	c := &converter{rewriter: rewrites(m), inputs: make(map[string]bool)}
 	switch of {
 	case "f16":
 		c.half(m)
@@ -34,11 +32,29 @@ func converted(data []byte, of string, in map[string]*run.Tensor, pool *threads.
 	return onnxtest.Marshal(m)
 }
 
-// A converter makes a model of other numbers of one of float32.
-type converter struct {
+// A rewriter adds nodes to a model, and weights, to those that it had.
+type rewriter struct {
 	*onnxtest.Builder
 	weights map[string]*onnx.Tensor
-	inputs  map[string]bool // values with a DynamicQuantizeLinear
+}
+
+func rewrites(m *onnx.Model) rewriter {
+	w := rewriter{&onnxtest.Builder{Model: *m}, make(map[string]*onnx.Tensor)}
+	for _, t := range m.Graph.Initializers {
+		w.weights[t.Name] = t
+	}
+	return w
+}
+
+func (w *rewriter) constant(name string, t *onnx.Tensor) string {
+	t.Name = name
+	return w.Weight(t)
+}
+
+// A converter makes a model of other numbers of one of float32.
+type converter struct {
+	rewriter
+	inputs map[string]bool // values with a DynamicQuantizeLinear
 }
 
 // half makes floats float16 between inputs and outputs, as onnxconverter-common does.
@@ -143,11 +159,7 @@ func (c *converter) integers(n *onnx.Node, w *onnx.Tensor, op, out string) {
 	scale, zero, bytes := quantized(v)
 	in := []string{x + "_quantized", c.constant(name+"_quantized", &onnx.Tensor{Type: onnx.Uint8, Shape: w.Shape, Data: bytes}), x + "_zero_point",
 		c.constant(name+"_zero_point", &onnx.Tensor{Type: onnx.Uint8, Data: []byte{zero}})}
-	var attrs []*onnx.Attr
-	for _, a := range n.Attrs {
-		attrs = append(attrs, a)
-	}
-	c.Named([]string{out + "_integers"}, op, in, attrs...)
+	c.Named([]string{out + "_integers"}, op, in, slices.Collect(maps.Values(n.Attrs))...)
 	c.Named([]string{out + "_floats"}, "Cast", []string{out + "_integers"}, onnxtest.Int("to", int64(onnx.Float)))
 	by := c.op("Mul", out+"_scales", x+"_scale", c.constant(name+"_scale", onnxtest.FloatTensor([]int{1}, scale)))
 	c.op("Mul", out, out+"_floats", by)
@@ -175,11 +187,7 @@ func (c *converter) lstm(n *onnx.Node, _ *onnx.Tensor) {
 		in[i] = c.constant(w.Name+"_quantized", &onnx.Tensor{Type: onnx.Uint8, Shape: []int{d, columns, rows}, Data: data})
 		more = append(more, c.constant(w.Name+"_scale", onnxtest.FloatTensor([]int{d}, scales...)), c.constant(w.Name+"_zero_point", &onnx.Tensor{Type: onnx.Uint8, Shape: []int{d}, Data: zeros}))
 	}
-	var attrs []*onnx.Attr
-	for _, a := range n.Attrs {
-		attrs = append(attrs, a)
-	}
-	c.Named(n.Outputs, "com.microsoft.DynamicQuantizeLSTM", append(in, more...), attrs...)
+	c.Named(n.Outputs, "com.microsoft.DynamicQuantizeLSTM", append(in, more...), slices.Collect(maps.Values(n.Attrs))...)
 }
 
 // quantized reads floats as uint8.
@@ -194,11 +202,6 @@ func quantized(v []float32) (scale float32, zero byte, bytes []byte) {
 		bytes[i] = byte(max(0, min(255, math.RoundToEven(float64(x/scale))+z)))
 	}
 	return scale, byte(z), bytes
-}
-
-func (c *converter) constant(name string, t *onnx.Tensor) string {
-	t.Name = name
-	return c.Weight(t)
 }
 
 func (c *converter) op(op, out string, in ...string) string {

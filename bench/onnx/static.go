@@ -32,10 +32,7 @@ var calibrations = map[string]calibration{
 // static quantises a model of float32, whose values' ranges are those of one run on in.
 func static(data []byte, how calibration, in map[string]*run.Tensor, pool *threads.Pool) []byte {
 	m := must.Get(onnx.Parse(data, nil))
-	s := &statics{Builder: &onnxtest.Builder{Model: *m}, how: how, pairs: make(map[string]string), weights: make(map[string]*onnx.Tensor)}
-	for _, t := range m.Graph.Initializers {
-		s.weights[t.Name] = t
-	}
+	s := &statics{rewriter: rewrites(m), how: how, pairs: make(map[string]string)}
 	s.reach(m, in, pool)
 	nodes := m.Graph.Nodes
 	m.Graph.Nodes = nil
@@ -70,11 +67,10 @@ func static(data []byte, how calibration, in map[string]*run.Tensor, pool *threa
 }
 
 type statics struct {
-	*onnxtest.Builder
-	how     calibration
-	ranges  map[string][2]float32 // of values of floats
-	pairs   map[string]string     // what a value is quantised to
-	weights map[string]*onnx.Tensor
+	rewriter
+	how    calibration
+	ranges map[string][2]float32 // of values of floats
+	pairs  map[string]string     // what a value is quantised to
 }
 
 // reach runs a model and remembers the range of every value of floats.
@@ -155,11 +151,6 @@ func (s *statics) weight(w *onnx.Tensor, n *onnx.Node) string {
 	zero := &onnx.Tensor{Type: onnx.Int8, Shape: shape, Data: make([]byte, groups)}
 	s.constant(w.Name+"_quantized", q)
 	return s.back(w.Name, s.constant(w.Name+"_scale", onnxtest.FloatTensor(shape, scales...)), s.constant(w.Name+"_zero_point", zero), attrs...)
-}
-
-func (s *statics) constant(name string, t *onnx.Tensor) string {
-	t.Name = name
-	return s.Weight(t)
 }
 
 // back makes floats of what name was quantised to.

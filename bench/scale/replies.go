@@ -70,19 +70,16 @@ func written(v map[string]any) string {
 	return string(text)
 }
 
-// read reads a reply as it is streamed, in tokens of four bytes.
-func read(syntax *wire.Syntax, text string, tools []wire.Tool) (got int) {
-	r := syntax.NewReader(wire.Options{Tools: tools})
-	count := func(events []wire.Event) {
-		for _, e := range events {
-			got += len(e.Text)
+// streamed reads a reply as it is streamed, in tokens of four bytes.
+func streamed(syntax *wire.Syntax, text string, tools []wire.Tool) func() error {
+	return func() error {
+		r := syntax.NewReader(wire.Options{Tools: tools})
+		for rest := text; len(rest) > 0; rest = rest[min(4, len(rest)):] {
+			r.Write([]byte(rest[:min(4, len(rest))]))
 		}
+		r.Close()
+		return nil
 	}
-	for rest := text; len(rest) > 0; rest = rest[min(4, len(rest)):] {
-		count(r.Write([]byte(rest[:min(4, len(rest))])))
-	}
-	count(r.Close())
-	return got
 }
 
 func replies(string) (list []probe, err error) {
@@ -92,11 +89,7 @@ func replies(string) (list []probe, err error) {
 		syntax := wire.NewSyntax(f, nil)
 		for _, s := range said {
 			list = append(list, probe{"reply", s.name, name, 1 << 14, "bytes", func(n int) (func() error, error) {
-				text := s.make(n)
-				return func() error {
-					read(syntax, text, tools)
-					return nil
-				}, nil
+				return streamed(syntax, s.make(n), tools), nil
 			}})
 		}
 		for _, a := range arguments {
@@ -105,19 +98,13 @@ func replies(string) (list []probe, err error) {
 			}
 			list = append(list, probe{"call", a.name, name, 1 << 14, "bytes", func(n int) (func() error, error) {
 				text, err := f.Write([]wire.Call{{Name: "f", Arguments: a.make(n)}})
-				return func() error {
-					read(syntax, text, tools)
-					return nil
-				}, err
+				return streamed(syntax, text, tools), err
 			}})
 		}
 		if _, err := f.Write([]wire.Call{{Name: "f", Arguments: "{}"}, {Name: "f", Arguments: "{}"}}); err == nil {
 			list = append(list, probe{"call", "many", name, 64, "calls", func(n int) (func() error, error) {
 				text, err := f.Write(several(n))
-				return func() error {
-					read(syntax, text, tools)
-					return nil
-				}, err
+				return streamed(syntax, text, tools), err
 			}})
 		}
 	}

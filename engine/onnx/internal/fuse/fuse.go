@@ -78,16 +78,13 @@ func Body(s *run.Session, b *run.Body) {
 }
 
 func (f *fuser) index() {
-	f.made, f.uses = make(map[string]*onnx.Node), make(map[string][]*onnx.Node)
+	f.made, f.uses = run.Makers(f.b.Nodes), make(map[string][]*onnx.Node)
 	f.out, f.at = make(map[string]bool), make(map[*onnx.Node]int)
 	for _, name := range f.b.Outputs {
 		f.out[name] = true
 	}
 	for i, n := range f.b.Nodes {
 		f.at[n] = i
-		for _, name := range n.Outputs {
-			f.made[name] = n
-		}
 		run.Reads(n, func(name string) { f.uses[name] = append(f.uses[name], n) })
 	}
 }

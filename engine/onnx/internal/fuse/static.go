@@ -15,11 +15,8 @@ import (
 // apart gives products whose operands are dequantised a DequantizeLinear of their own, so that it
 // can become a part of a step, and drops those that nothing reads any more.
 func apart(b *run.Body) {
-	made, read := make(map[string]*onnx.Node), make(map[string]int)
+	made, read := run.Makers(b.Nodes), make(map[string]int)
 	for _, n := range b.Nodes {
-		for _, name := range n.Outputs {
-			made[name] = n
-		}
 		run.Reads(n, func(name string) { read[name]++ })
 	}
 	var all []*onnx.Node
@@ -68,15 +65,16 @@ func (g *group) bytes(name string, axis int) *onnx.Node {
 			return nil
 		}
 	}
-	zero := zeroOf(n)
+	zero := third(n)
 	if z := g.constant(zero); zero != "" && (z == nil || z.Type != onnx.Int8 && z.Type != onnx.Uint8 || z.Len() != scale.Len()) {
 		return nil
 	}
 	return n
 }
 
-// zeroOf is the name of the zero point of a DequantizeLinear, "" where it is left out.
-func zeroOf(n *onnx.Node) string { return append(slices.Clone(n.Inputs), "")[2] }
+// third is the third input of a node that has two at least, "" where it is left out: the zero point of
+// a DequantizeLinear, the bias of a convolution.
+func third(n *onnx.Node) string { return append(slices.Clone(n.Inputs), "")[2] }
 
 // weights are those of a product or a convolution: a constant of bytes of rank, or more than 2
 // where rank is 0, with scales along axis.
@@ -124,7 +122,7 @@ func (g *group) staticProduct(m *onnx.Node, bias string, n int) bool {
 	if w == nil || bias != "" && w.Shape[1] != n {
 		return false
 	}
-	return g.layer([]string{x.Inputs[0], by.Inputs[0], x.Inputs[1], by.Inputs[1], zeroOf(x), zeroOf(by), bias}, &layer{int8s: true})
+	return g.layer([]string{x.Inputs[0], by.Inputs[0], x.Inputs[1], by.Inputs[1], third(x), third(by), bias}, &layer{int8s: true})
 }
 
 // staticConv finds a convolution of bytes, whose bias is of floats by now.
@@ -137,11 +135,11 @@ func (g *group) staticConv(n *onnx.Node) bool {
 		return false
 	}
 	by, w := g.weights(n.Inputs[1], 0, 0)
-	bias := append(slices.Clone(n.Inputs), "")[2]
+	bias := third(n)
 	if b := g.constant(bias); w == nil || bias != "" && (b == nil || b.Type != onnx.Float) {
 		return false
 	}
-	inputs := []string{x.Inputs[0], by.Inputs[0], zeroOf(x), zeroOf(by), x.Inputs[1], by.Inputs[1], bias}
+	inputs := []string{x.Inputs[0], by.Inputs[0], third(x), third(by), x.Inputs[1], by.Inputs[1], bias}
 	return g.replace("convolution of bytes", inputs, n.Outputs, func(c *run.Call) []*tensor.Tensor {
 		if t := c.In[0].Type; t != onnx.Int8 && t != onnx.Uint8 {
 			return nil

@@ -104,6 +104,17 @@ var moves = map[string]bool{
 	"Squeeze": true, "Unsqueeze": true, "Slice": true, "Split": true, "QuantizeLinear": true,
 }
 
+// Makers returns what makes each name.
+func Makers(nodes []*onnx.Node) map[string]*onnx.Node {
+	made := make(map[string]*onnx.Node)
+	for _, n := range nodes {
+		for _, name := range n.Outputs {
+			made[name] = n
+		}
+	}
+	return made
+}
+
 // OfBytes reports whether a node is a product or a convolution of what DequantizeLinear makes,
 // on both sides; made has what makes each name.
 func OfBytes(n *onnx.Node, made map[string]*onnx.Node) bool {
@@ -120,11 +131,8 @@ func OfBytes(n *onnx.Node, made map[string]*onnx.Node) bool {
 
 // ofBytes are the nodes that make operands of OfBytes.
 func (b *Body) ofBytes() map[*onnx.Node]bool {
-	made, bytes := make(map[string]*onnx.Node), make(map[*onnx.Node]bool)
+	made, bytes := Makers(b.Nodes), make(map[*onnx.Node]bool)
 	for _, n := range b.Nodes {
-		for _, name := range n.Outputs {
-			made[name] = n
-		}
 		if OfBytes(n, made) {
 			bytes[made[n.Inputs[0]]], bytes[made[n.Inputs[1]]] = true, true
 		}
