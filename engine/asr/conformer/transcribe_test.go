@@ -138,6 +138,17 @@ func (s slow) Run(ctx context.Context, in map[string]*onnx.Tensor) (map[string]*
 	return s.Graph.Run(ctx, in)
 }
 
+// submitAll submits windows so that the others wait while the first is computed.
+func submitAll(m *Model, list []*window) {
+	held := hold(m)
+	m.worker.submit(list[0])
+	<-held.begun
+	for _, w := range list[1:] {
+		m.worker.submit(w)
+	}
+	close(held.open)
+}
+
 // Requests share runs, and each gets what it gets alone: padding changes nothing.
 func TestRequestsTogether(t *testing.T) {
 	m := open(t, fixtures.Path(t, "diarise", "models", "parakeet-onnx-asr"), OpenOptions{})
@@ -158,13 +169,7 @@ func TestRequestsTogether(t *testing.T) {
 		<-w.done
 	}
 	before := m.worker.runs.Load()
-	held := hold(m)
-	m.worker.submit(together[0])
-	<-held.begun
-	for _, w := range together[1:] {
-		m.worker.submit(w)
-	}
-	close(held.open)
+	submitAll(m, together)
 	for _, w := range together {
 		<-w.done
 	}
@@ -201,7 +206,6 @@ func TestTurns(t *testing.T) {
 	m.batches = "a window a run"
 	var frames []int
 	m.encoder.Graph = noted{m.encoder.Graph, &frames}
-	held := hold(m)
 	file, live := new(request), new(request)
 	windows := m.noise(80, 88, 96, 104, 40, 48)
 	for i, w := range windows {
@@ -209,11 +213,8 @@ func TestTurns(t *testing.T) {
 		if i >= 4 {
 			w.request = live
 		}
-		if m.worker.submit(w); i == 0 {
-			<-held.begun
-		}
 	}
-	close(held.open)
+	submitAll(m, windows)
 	for _, w := range windows {
 		if <-w.done; w.err != nil {
 			t.Fatal(w.err)
@@ -259,13 +260,7 @@ func TestOneByOne(t *testing.T) {
 			<-alone.done
 			g := tt.to(m)
 			*g = tight{*g}
-			held := hold(m)
-			m.worker.submit(list[0])
-			<-held.begun
-			for _, w := range list[1:] {
-				m.worker.submit(w)
-			}
-			close(held.open)
+			submitAll(m, list)
 			for i, w := range list {
 				if <-w.done; w.err != nil || len(w.tokens) == 0 {
 					t.Errorf("window %d: %d tokens, %v", i, len(w.tokens), w.err)
