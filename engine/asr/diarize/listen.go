@@ -253,7 +253,10 @@ func (l *Listener) Finish(ctx context.Context) (*speakers.Result, error) {
 		return nil, err
 	}
 	l.x = nil
-	centroids, apart := l.centroids()
+	centroids, apart, err := l.centroids(ctx)
+	if err != nil {
+		return nil, err
+	}
 	single := len(l.windows) == 1
 	for i := range l.windows {
 		w := &l.windows[i]
@@ -321,7 +324,7 @@ type voiceSpan struct {
 // centroids makes speakers of the embeddings: of those that were alone for a fifth of their
 // window, with the help of those that were for a tenth, or of all where none was. There
 // are none where the only window tells its speakers apart itself and as many as there may be.
-func (l *Listener) centroids() (means [][]float32, apart bool) {
+func (l *Listener) centroids(ctx context.Context) (means [][]float32, apart bool, err error) {
 	var clean, short, all []voiceSpan
 	for i := range l.windows {
 		w := &l.windows[i]
@@ -347,7 +350,7 @@ func (l *Listener) centroids() (means [][]float32, apart bool) {
 		}
 		n = bits.OnesCount8(seen)
 		if l.o.Max == 0 || n <= l.o.Max {
-			return nil, false
+			return nil, false, nil
 		}
 		clean = nil
 	}
@@ -381,7 +384,7 @@ func (l *Listener) centroids() (means [][]float32, apart bool) {
 	if l.o.Threshold > 0 {
 		c.Threshold *= l.o.Threshold
 	}
-	return c.Centroids(x, of, b)
+	return c.Centroids(ctx, x, of, b)
 }
 
 // evenly returns a list, or an even choice of so many of it.

@@ -1,6 +1,7 @@
 package speakers
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sort"
@@ -38,24 +39,29 @@ var Published = Agglomeration{Threshold: 0.7045654963945799, MinSize: 12, MinSha
 // equal ones that nearest to the threshold.
 //
 // Bredin, "pyannote.audio 2.1 speaker diarization pipeline", 2023.
-func (a Agglomeration) Cluster(x [][]float32) []int {
+func (a Agglomeration) Cluster(ctx context.Context, x [][]float32) ([]int, error) {
 	if len(x) < 2 {
-		return make([]int, len(x))
+		return make([]int, len(x)), nil
 	}
 	least := min(a.MinSize, max(1, int(math.RoundToEven(a.MinShare*float64(len(x))))))
 	unit := Unit(slices.Concat(x, a.Short))
-	tree := Link(unit, Centroid)
+	tree, err := Link(ctx, unit, Centroid)
+	if err != nil {
+		return nil, err
+	}
 	labels := tree.Parted(a.Threshold, a.Gap)
 	n := len(large(labels[:len(x)], least))
 	if want := a.fit(n); want != n {
-		labels = a.nearest(tree, len(x), want, least)
+		if labels, err = a.nearest(ctx, tree, len(x), want, least); err != nil {
+			return nil, err
+		}
 	}
-	return renumber(absorb(unit, labels, large(labels[:len(x)], least))[:len(x)])
+	return renumber(absorb(unit, labels, large(labels[:len(x)], least))[:len(x)]), nil
 }
 
 // nearest returns the clusters of that cut of a tree whose number of large clusters is
 // nearest to want, going away from the threshold. The first so many points count.
-func (a Agglomeration) nearest(tree *Tree, points, want, least int) []int {
+func (a Agglomeration) nearest(ctx context.Context, tree *Tree, points, want, least int) ([]int, error) {
 	order := make([]int, len(tree.Merges))
 	for i := range order {
 		order[i] = i
@@ -67,6 +73,9 @@ func (a Agglomeration) nearest(tree *Tree, points, want, least int) []int {
 		if tree.Merges[i].Size < least {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		labels := tree.First(i + 1)
 		n := len(large(labels[:points], least))
 		if distance(n, want) < distance(found, want) {
@@ -76,7 +85,7 @@ func (a Agglomeration) nearest(tree *Tree, points, want, least int) []int {
 			break
 		}
 	}
-	return best
+	return best, nil
 }
 
 func distance(a, b int) int { return max(a-b, b-a) }

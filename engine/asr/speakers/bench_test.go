@@ -73,7 +73,7 @@ func BenchmarkHour(b *testing.B) {
 			c := speakers.NewClustering(way.plda, step)
 			b.Run(way.name+"/"+kind.name, func(b *testing.B) {
 				for b.Loop() {
-					c.Centroids(x, of, speakers.Bounds{})
+					c.Centroids(b.Context(), x, of, speakers.Bounds{})
 				}
 			})
 		}

@@ -1,6 +1,9 @@
 package speakers
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // Options are facts about the speakers that are known before.
 type Options struct {
@@ -52,16 +55,26 @@ const mostStarts = 128
 
 // Centroids returns the mean embedding of every speaker, within the bounds where there are
 // as many embeddings, and whether the local speakers of a window are to be different ones.
-func (c Clustering) Centroids(x [][]float32, of Heard, b Bounds) (means [][]float32, apart bool) {
+// An error is that of ctx, as it is of all that makes clusters.
+func (c Clustering) Centroids(ctx context.Context, x [][]float32, of Heard, b Bounds) (means [][]float32, apart bool, err error) {
 	if len(x) == 0 {
-		return nil, false
+		return nil, false, nil
 	}
 	if c.PLDA == nil {
 		c.Bounds, c.Heard = b, of
-		return Means(x, c.Cluster(x)), false
+	}
+	labels, err := c.Cluster(ctx, x)
+	if err != nil {
+		return nil, false, err
+	}
+	if c.PLDA == nil {
+		return Means(x, labels), false, nil
 	}
 	vbx := VBx{Phi: c.PLDA.phi(), Fa: 0.07, Fb: 0.8, Rounds: 20}
-	gamma, pi, _ := vbx.Resegment(c.PLDA.project(x), c.Cluster(x))
+	gamma, pi, _, err := vbx.Resegment(ctx, c.PLDA.project(x), labels)
+	if err != nil {
+		return nil, false, err
+	}
 	n := 0
 	for k, p := range pi {
 		if p > present {
@@ -72,9 +85,12 @@ func (c Clustering) Centroids(x [][]float32, of Heard, b Bounds) (means [][]floa
 		}
 	}
 	if want := b.fit(n); want != n {
-		return Means(x, KMeans(Unit(x), want)), false
+		if labels, err = KMeans(ctx, Unit(x), want); err != nil {
+			return nil, false, err
+		}
+		return Means(x, labels), false, nil
 	}
-	return weighted(x, gamma, n), true
+	return weighted(x, gamma, n), true, nil
 }
 
 // Nearest returns the speakers of the local speakers of a window: each the centroid that is

@@ -73,7 +73,10 @@ func TestSherpa(t *testing.T) {
 	for _, pair := range p.Pairs {
 		x = append(x, pair.Embedding)
 	}
-	tree := speakers.Link(speakers.Unit(x), speakers.Complete)
+	tree, err := speakers.Link(t.Context(), speakers.Unit(x), speakers.Complete)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, m := range tree.Merges {
 		if math.Abs(m.Height-p.Heights[i]) > 1e-3 {
 			t.Errorf("merge %d has height %g, want %g", i, m.Height, p.Heights[i])
@@ -133,7 +136,7 @@ func TestAgglomeration(t *testing.T) {
 		"at most two":        {a.Threshold, a.MinSize, a.MinShare, speakers.Bounds{Max: 2}, speakers.Gap{}},
 		"min_cluster_size 2": {a.Threshold, 2, a.MinShare, speakers.Bounds{}, speakers.Gap{}},
 	} {
-		if got := with.Cluster(g.Embeddings); !slices.Equal(got, g.Results[name]) {
+		if got, _ := with.Cluster(t.Context(), g.Embeddings); !slices.Equal(got, g.Results[name]) {
 			t.Errorf("%s:\n%d, want\n%d", name, got, g.Results[name])
 		}
 	}
@@ -154,7 +157,10 @@ func TestVBx(t *testing.T) {
 		Iterations int
 	}](t, "vbx.json")
 	o := speakers.VBx{Phi: g.Phi, Fa: g.Fa, Fb: g.Fb, Rounds: g.Iterations}
-	gamma, pi, bound := o.Resegment(g.X, g.First)
+	gamma, pi, bound, err := o.Resegment(t.Context(), g.X, g.First)
+	if err != nil {
+		t.Fatal(err)
+	}
 	near := func(what string, got, want []float64) {
 		t.Helper()
 		if len(got) != len(want) {

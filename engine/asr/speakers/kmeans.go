@@ -1,16 +1,18 @@
 package speakers
 
+import "context"
+
 // KMeans divides vectors among k clusters so that each is with the nearest mean: the
 // start is the vectors farthest from those chosen before. There are fewer clusters where
 // there are fewer vectors.
 //
 // Gonzalez, "Clustering to minimize the maximum intercluster distance", 1985; Lloyd,
 // "Least squares quantization in PCM", 1982.
-func KMeans(x [][]float32, k int) []int {
+func KMeans(ctx context.Context, x [][]float32, k int) ([]int, error) {
 	labels := make([]int, len(x))
 	k = min(k, len(x))
 	if k < 2 {
-		return labels
+		return labels, nil
 	}
 	apart := func(a, b []float32) (sum float64) {
 		for i, v := range a {
@@ -38,6 +40,9 @@ func KMeans(x [][]float32, k int) []int {
 	}
 	const rounds = 100
 	for range rounds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		moved := false
 		for i, v := range x {
 			best := labels[i]
@@ -58,5 +63,5 @@ func KMeans(x [][]float32, k int) []int {
 			}
 		}
 	}
-	return renumber(labels)
+	return renumber(labels), nil
 }

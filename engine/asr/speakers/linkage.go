@@ -1,6 +1,7 @@
 package speakers
 
 import (
+	"context"
 	"math"
 	"slices"
 )
@@ -35,11 +36,11 @@ type Tree struct {
 //
 // Müllner, "Modern hierarchical, agglomerative clustering algorithms", 2011: the generic
 // algorithm, which holds for linkages whose heights may fall.
-func Link(x [][]float32, by Linkage) *Tree {
+func Link(ctx context.Context, x [][]float32, by Linkage) (*Tree, error) {
 	n := len(x)
 	t := &Tree{points: n}
 	if n < 2 {
-		return t
+		return t, nil
 	}
 	// Squared distances between means follow from squared distances (Lance and Williams);
 	// 1 less the cosine of unit vectors is half of one.
@@ -51,6 +52,9 @@ func Link(x [][]float32, by Linkage) *Tree {
 		return &d[a*(2*n-a-1)/2+b-a-1]
 	}
 	for a := range n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		for b := a + 1; b < n; b++ {
 			sum := 0.0
 			for i, v := range x[a] {
@@ -78,6 +82,9 @@ func Link(x [][]float32, by Linkage) *Tree {
 		seek(i)
 	}
 	for k := range n - 1 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		a := live[0]
 		for {
 			for _, i := range live {
@@ -117,7 +124,7 @@ func Link(x [][]float32, by Linkage) *Tree {
 		label[b] = n + k
 		seek(b)
 	}
-	return t
+	return t, nil
 }
 
 func heightOf(squared float64, by Linkage) float64 {

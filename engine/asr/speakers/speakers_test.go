@@ -1,6 +1,8 @@
 package speakers_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -30,7 +32,10 @@ func TestLink(t *testing.T) {
 	for _, by := range []speakers.Linkage{speakers.Centroid, speakers.Complete} {
 		x, _ := voices(3, 12, 1)
 		unit := speakers.Unit(x)
-		tree := speakers.Link(unit, by)
+		tree, err := speakers.Link(t.Context(), unit, by)
+		if err != nil {
+			t.Fatal(err)
+		}
 		clusters := make(map[int][]int)
 		for i := range x {
 			clusters[i] = []int{i}
@@ -102,11 +107,11 @@ func TestAssign(t *testing.T) {
 func TestVoices(t *testing.T) {
 	for _, n := range []int{1, 2, 4, 11} {
 		x, of := voices(n, 20, 0.1)
-		got := speakers.Published.Cluster(x)
+		got, _ := speakers.Published.Cluster(t.Context(), x)
 		if !slices.Equal(got, of) {
 			t.Errorf("%d voices: %d", n, got)
 		}
-		if got := speakers.KMeans(speakers.Unit(x), n); !slices.Equal(got, of) {
+		if got, _ := speakers.KMeans(t.Context(), speakers.Unit(x), n); !slices.Equal(got, of) {
 			t.Errorf("k-means of %d voices: %d", n, got)
 		}
 	}
@@ -114,13 +119,14 @@ func TestVoices(t *testing.T) {
 	for _, b := range []speakers.Bounds{{Max: 2}, {Min: 6}, {Min: 3, Max: 3}} {
 		a := speakers.Published
 		a.Bounds, a.MinSize = b, 1
-		n := slices.Max(a.Cluster(x)) + 1
+		labels, _ := a.Cluster(t.Context(), x)
+		n := slices.Max(labels) + 1
 		if n < b.Min || b.Max > 0 && n > b.Max {
 			t.Errorf("%d speakers, bounds %+v", n, b)
 		}
 	}
 	for _, x := range [][][]float32{nil, {{1, 2}}, {{0, 0}, {0, 0}, {0, 0}}} {
-		if got := speakers.Published.Cluster(x); len(got) != len(x) || len(x) > 0 && slices.Max(got) != 0 {
+		if got, _ := speakers.Published.Cluster(t.Context(), x); len(got) != len(x) || len(x) > 0 && slices.Max(got) != 0 {
 			t.Errorf("clusters %d of %v", got, x)
 		}
 	}
@@ -189,10 +195,10 @@ func TestGap(t *testing.T) {
 			of.Spans = append(of.Spans, speakers.Span{Start: i * tt.every, End: i*tt.every + 10})
 		}
 		c := speakers.NewClustering(nil, 10.0/3)
-		if means, _ := c.Centroids(x, of, speakers.Bounds{}); len(means) != tt.want {
+		if means, _, _ := c.Centroids(t.Context(), x, of, speakers.Bounds{}); len(means) != tt.want {
 			t.Errorf("%s: %d speakers, want %d", name, len(means), tt.want)
 		}
-		if means, _ := c.Centroids(x, of, speakers.Bounds{Max: 1}); len(means) != 1 {
+		if means, _, _ := c.Centroids(t.Context(), x, of, speakers.Bounds{Max: 1}); len(means) != 1 {
 			t.Errorf("%s: %d speakers where there is one at most", name, len(means))
 		}
 	}
@@ -251,14 +257,20 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// VBx joins clusters of one voice that agglomeration has left apart, keeps the others, and
-// gives way to k-means where another number is asked for.
-func TestBayes(t *testing.T) {
-	const in, out = 24, 6
+// plain makes a PLDA that keeps the first of the numbers.
+func plain(in, out int) *speakers.PLDA {
 	p := &speakers.PLDA{Mean: make([]float64, in), LDA: make([]float64, in*out), After: make([]float64, out), Mu: make([]float64, out), Tr: make([]float64, out*out), Psi: make([]float64, out)}
 	for i := range out {
 		p.LDA[i*out+i], p.Tr[i*out+i], p.Psi[i] = 1, 3, 5+float64(i)
 	}
+	return p
+}
+
+// VBx joins clusters of one voice that agglomeration has left apart, keeps the others, and
+// gives way to k-means where another number is asked for.
+func TestBayes(t *testing.T) {
+	const in, out = 24, 6
+	p := plain(in, out)
 	if err := p.Ready(in + 1); err == nil {
 		t.Error("a PLDA is taken for embeddings of another width")
 	}
@@ -267,9 +279,9 @@ func TestBayes(t *testing.T) {
 	}
 	x, of := voices(3, 20, 0.3)
 	c := speakers.NewClustering(p, 1)
-	means, apart := c.Centroids(x, speakers.Heard{}, speakers.Bounds{})
-	if len(means) != 3 || !apart {
-		t.Fatalf("%d speakers, apart %v", len(means), apart)
+	means, apart, err := c.Centroids(t.Context(), x, speakers.Heard{}, speakers.Bounds{})
+	if err != nil || len(means) != 3 || !apart {
+		t.Fatalf("%d speakers, apart %v: %v", len(means), apart, err)
 	}
 	same := speakers.Nearest(x, means, false)
 	for i := range x {
@@ -277,20 +289,61 @@ func TestBayes(t *testing.T) {
 			t.Errorf("vector %d is of speaker %d, want %d", i, same[i], same[of[i]])
 		}
 	}
-	if means, apart = c.Centroids(x, speakers.Heard{}, speakers.Bounds{Min: 5, Max: 5}); len(means) != 5 || apart {
+	if means, apart, _ = c.Centroids(t.Context(), x, speakers.Heard{}, speakers.Bounds{Min: 5, Max: 5}); len(means) != 5 || apart {
 		t.Errorf("asked for 5: %d speakers, apart %v", len(means), apart)
 	}
 	// Of noise every vector would be a cluster, and a round of VBx take as long as their square.
 	x, _ = voices(3, 200, 2)
-	if n := slices.Max(c.Cluster(x)) + 1; n != 128 {
+	labels, _ := c.Cluster(t.Context(), x)
+	if n := slices.Max(labels) + 1; n != 128 {
 		t.Errorf("VBx starts from %d clusters, want 128", n)
 	}
-	if means, _ = c.Centroids(nil, speakers.Heard{}, speakers.Bounds{Min: 2}); len(means) != 0 {
+	if means, _, _ = c.Centroids(t.Context(), nil, speakers.Heard{}, speakers.Bounds{Min: 2}); len(means) != 0 {
 		t.Errorf("%d speakers of nothing", len(means))
 	}
 	p.Psi[0] = math.NaN()
 	if err := p.Ready(in); err == nil {
 		t.Error("a PLDA that holds no numbers")
+	}
+}
+
+// A leaver is a context that ends when it has been asked so often whether it has.
+type leaver struct {
+	context.Context
+	left int
+}
+
+func (c *leaver) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestLeave: clusters are not made for a caller who has left, wherever that is noticed.
+func TestLeave(t *testing.T) {
+	x, _ := voices(3, 10, 2)
+	p := plain(len(x[0]), 6)
+	if err := p.Ready(len(x[0])); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]speakers.Clustering{"agglomeration": speakers.NewClustering(nil, 1), "vbx": speakers.NewClustering(p, 1)} {
+		for _, b := range []speakers.Bounds{{}, {Min: 5, Max: 5}} {
+			const most = 1000
+			ctx := &leaver{t.Context(), most}
+			if _, _, err := c.Centroids(ctx, x, speakers.Heard{}, b); err != nil {
+				t.Fatal(err)
+			}
+			asked := most - ctx.left
+			if asked < 2*len(x)-1 {
+				t.Errorf("%s: asked %d times whether the caller is there, for %d vectors", name, asked, len(x))
+			}
+			for n := range asked {
+				if _, _, err := c.Centroids(&leaver{t.Context(), n}, x, speakers.Heard{}, b); !errors.Is(err, context.Canceled) {
+					t.Errorf("%s %+v: left after %d of %d steps: %v", name, b, n, asked, err)
+				}
+			}
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package speakers
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // VBx finds speakers in vectors whose space has been made such that those of a speaker
 // have variance 1 in every direction, and the means of speakers the variances phi.
@@ -24,7 +27,7 @@ const (
 //
 // Landini et al., "Bayesian HMM clustering of x-vector sequences (VBx) in speaker
 // diarization", 2022, without the transitions.
-func (o *VBx) Resegment(x [][]float64, first []int) (gamma [][]float64, pi, bound []float64) {
+func (o *VBx) Resegment(ctx context.Context, x [][]float64, first []int) (gamma [][]float64, pi, bound []float64, err error) {
 	speakers := 0
 	for _, l := range first {
 		speakers = max(speakers, l+1)
@@ -50,6 +53,9 @@ func (o *VBx) Resegment(x [][]float64, first []int) (gamma [][]float64, pi, boun
 	}
 	ratio := o.Fa / o.Fb
 	for range o.Rounds {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, nil, err
+		}
 		alpha, shift, rest := make([][]float64, speakers), make([]float64, speakers), 0.0
 		for k := range alpha {
 			total, mean := 0.0, make([]float64, d)
@@ -92,7 +98,7 @@ func (o *VBx) Resegment(x [][]float64, first []int) (gamma [][]float64, pi, boun
 			break
 		}
 	}
-	return gamma, pi, bound
+	return gamma, pi, bound, nil
 }
 
 func logSum(x []float64) float64 {
