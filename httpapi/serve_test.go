@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net"
@@ -201,6 +202,51 @@ func TestAcceptFails(t *testing.T) {
 		io.WriteString(c, "GET /livez HTTP/1.0\r\n\r\n")
 		if b, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(b), "HTTP/1.0 200") {
 			t.Errorf("%q, %v", b, err)
+		}
+		stop()
+		if err := <-out; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// No more connections are accepted than may be open: others wait until one is closed,
+// and a server with all open shuts down.
+func TestConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		ln := &fullListener{pipes{conns: make(chan net.Conn), closed: make(chan struct{})}, 0}
+		ctx, stop := context.WithCancel(t.Context())
+		out := make(chan error, 1)
+		a := newAPI(t, httpapi.Options{Log: log.logger(), Connections: 2, Idle: time.Hour, ReadHeader: time.Hour})
+		go func() { out <- a.Serve(ctx, ln) }()
+		var open []net.Conn
+		for range 2 {
+			c, err := ln.dial()
+			if err != nil {
+				t.Fatal(err)
+			}
+			open = append(open, c)
+		}
+		third := make(chan net.Conn)
+		go func() {
+			c, _ := ln.dial()
+			third <- c
+		}()
+		time.Sleep(10 * time.Minute)
+		select {
+		case <-third:
+			t.Fatal("a third connection is accepted")
+		default:
+		}
+		if n := strings.Count(log.String(), "connections wait"); n != 1 {
+			t.Errorf("told %d times: %s", n, log.String())
+		}
+		open[0].Close()
+		c := <-third
+		io.WriteString(c, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if r, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || r.StatusCode != 200 {
+			t.Errorf("%v, %v", r, err)
 		}
 		stop()
 		if err := <-out; err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quern/cmd/quern/internal/certs"
+	"quern/cmd/quern/internal/doctor"
 	"quern/cmd/quern/internal/notify"
 	"quern/cmd/quern/internal/settings"
 	"quern/cmd/quern/internal/telemetry"
@@ -135,6 +136,7 @@ func (a *app) serve(parent context.Context, s *settings.Loaded, again func() (*s
 		return usageError{err}
 	}
 	ao := s.APIOptions(e, thisBuild().Version, log)
+	ao.Connections = connections(doctor.OpenFiles())
 	ao.Revision, ao.Instance = thisBuild().Commit, instance(s.Instance)
 	if s.Traces.Endpoint != "" {
 		t, err := telemetry.Open(ctx, telemetry.Options{Endpoint: s.Traces.Endpoint, Service: s.Traces.Service, Version: ao.Version, Instance: ao.Instance,
@@ -310,6 +312,17 @@ func setProcs(n int) {
 		n = threads.Cores()
 	}
 	runtime.GOMAXPROCS(n + 2)
+}
+
+// connections is how many may be open at a time where the process may open so many files, 0 if
+// that is not known: half of them, as a request may need a file beside its connection, and
+// models need theirs.
+func connections(files uint64) int {
+	const most = 1 << 14 // a quarter of a gigabyte where they are idle
+	if files == 0 || files > 2*most {
+		return most
+	}
+	return int(files) / 2
 }
 
 // listen opens the address, unless that would offer models to the network

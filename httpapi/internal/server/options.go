@@ -102,6 +102,7 @@ type Options struct {
 	ReasoningField   ReasoningField // where chats show thinking; "" means ReasoningContent
 	ReasoningBudgets map[string]int // most tokens of thinking by effort, where a chat names no budget
 
+	Connections     int                      // open at a time, more wait to be accepted; 0: no bound
 	RequestTimeout  time.Duration            // of requests answered in one piece
 	RequestTimeouts map[string]time.Duration // the same for single paths, as "/v1/embeddings"
 	LoadTimeout     time.Duration            // a request's wait for its model; 0 means engine.DefaultLoadTimeout

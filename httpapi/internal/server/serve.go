@@ -11,7 +11,6 @@ import (
 
 	"quern/engine"
 	"quern/httpapi/internal/fault"
-	"quern/httpapi/internal/guard"
 )
 
 // linger is how long Serve waits for answers to be written after it cancelled
@@ -39,18 +38,22 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer a.floods.Close()
+	l := &listener{Listener: ln, closed: make(chan struct{}), log: a.log}
+	if n := a.Options.Connections; n > 0 {
+		l.places = make(chan struct{}, n)
+	}
 	srv := &http.Server{
 		Handler:           a,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: max(a.Options.ReadHeader, 0),
 		IdleTimeout:       max(a.Options.Idle, 0),
 		MaxHeaderBytes:    MaxHeaderBytes,
-		ConnState:         a.connState,
+		ConnState:         a.connState(l),
 		HTTP2:             &http.HTTP2Config{WriteByteTimeout: max(a.Options.StreamWrite, 0)},
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(&tellingListener{Listener: ln, log: a.log}) }()
+	go func() { failed <- srv.Serve(l) }()
 	select {
 	case err := <-failed:
 		cancel(ShuttingDown())
@@ -120,11 +123,4 @@ func isLoopback(addr net.Addr) bool {
 // ShuttingDown is for who is served when the server ends.
 func ShuttingDown() *fault.Error {
 	return fault.New(engine.CodeShuttingDown, "", "the server is shutting down; try again later")
-}
-
-// connState is the hook of http.Server.
-func (a *API) connState(c net.Conn, s http.ConnState) {
-	if s == http.StateNew {
-		guard.Bound(c, a.Options.StreamWrite)
-	}
 }

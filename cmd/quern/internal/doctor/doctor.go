@@ -169,7 +169,7 @@ func (m *Machine) files() []Finding {
 	}
 	found := fmt.Sprint(m.Files)
 	if m.Files < enough {
-		return one("open files", Slow, found, "each connection is a file: ulimit -n 65536, or LimitNOFILE=65536 in the unit")
+		return one("open files", Slow, found, "each connection is a file, and they may be half of all: ulimit -n 65536, or LimitNOFILE=65536 in the unit")
 	}
 	return one("open files", OK, found, "")
 }
