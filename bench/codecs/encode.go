@@ -160,7 +160,7 @@ func (c *encodeCase) peerSpeed(s *sound, path, tmp string) string {
 	}
 	out := filepath.Join(tmp, "speed"+c.ext)
 	run := func(in string) (time.Duration, error) {
-		return userTime(c.peer[0], c.args(in, out)...)
+		return cpuTime(c.peer[0], c.args(in, out)...)
 	}
 	once, err := run(path)
 	if err != nil {

@@ -2,10 +2,11 @@
 // programs people trust: what comes out, and how fast.
 //
 //	go run ./bench/codecs [-dir FOLDER] [-check] [-speed=false]
+//	go run ./bench/codecs -long 600
 //	go run ./bench/codecs -samples FOLDER && node bench/codecs/chromium.mjs FOLDER
 //
 // A decoder's row has the SNR against mpg123 for MP3, opusdec for Ogg Opus and
-// ffmpeg for the rest. Speeds are audio time over user CPU time, the cost of starting the
+// ffmpeg for the rest. Speeds are audio time over CPU time, the cost of starting the
 // program taken off, so that other work on the machine matters little.
 // With -check the exit status is 1 when a row is below its limit.
 package main
@@ -29,10 +30,12 @@ func main() {
 	check := flag.Bool("check", false, "exit with status 1 if a row is below its limit")
 	speed := flag.Bool("speed", true, "measure speeds")
 	decodeOnly := flag.String("decode", "", "decode `file` and print nothing: how the speed is measured")
+	mono := flag.Bool("mono", false, "-decode mixes down and converts to 16 kHz, as for recognisers")
 	encodeOnly := flag.String("encode", "", "encode a WAV `file` as -to and print nothing")
 	to := flag.String("to", "mp3", "encoding for -encode")
 	bitrate := flag.Int("bitrate", 0, "bit/s for -encode")
 	times := flag.Int("times", 1, "how often -decode or -encode does it")
+	longSeconds := flag.Float64("long", 0, "decode files of so many `seconds` beside ffmpeg, and nothing else")
 	samples := flag.String("samples", "", "write what chromium.mjs plays to `folder`, and nothing else")
 	flag.Parse()
 
@@ -41,9 +44,11 @@ func main() {
 	switch {
 	case *samples != "":
 		err = writeSamples(*samples)
+	case *longSeconds > 0:
+		err = long(*dir, *longSeconds)
 	case *decodeOnly != "":
 		for range *times {
-			if _, err = decode(*decodeOnly); err != nil {
+			if err = play(*decodeOnly, *mono); err != nil {
 				break
 			}
 		}
@@ -108,6 +113,25 @@ func decode(path string) (_ *sound, err error) {
 			return nil, err
 		}
 	}
+}
+
+// play decodes a file and keeps nothing, with mono as recognisers read it.
+func play(path string, mono bool) (err error) {
+	defer must.Catch(&err)
+	f := must.Get(os.Open(path))
+	defer f.Close()
+	var d codecs.Decoder = must.Get(codecs.Open(f, codecs.Options{}))
+	if mono {
+		d = must.Get(codecs.NewMono(d, 16000))
+	}
+	buf := make([]float32, 4096*d.Channels())
+	for err == nil {
+		_, err = d.Read(buf)
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // An exception is a fixture that the codec's limit does not fit.

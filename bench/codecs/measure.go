@@ -83,13 +83,13 @@ func segmental(got, want []float32, perSecond int) float64 {
 	return sum / float64(max(count, 1))
 }
 
-// userTime is the CPU time that a program takes for itself.
-func userTime(name string, args ...string) (time.Duration, error) {
+// cpuTime is the CPU time that a program takes, for itself and in the system.
+func cpuTime(name string, args ...string) (time.Duration, error) {
 	cmd := exec.Command(name, args...)
 	if err := cmd.Run(); err != nil {
 		return 0, err
 	}
-	return cmd.ProcessState.UserTime(), nil
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
 // loops is how often a short file is done over to be timed.
@@ -111,18 +111,18 @@ func ourSpeed(seconds float64, args ...string) string {
 	if err != nil {
 		return "–"
 	}
-	once, err := userTime(self, args...)
+	once, err := cpuTime(self, args...)
 	if err != nil {
 		return "–"
 	}
-	many, err := userTime(self, append(args, "-times", fmt.Sprint(1+loops))...)
+	many, err := cpuTime(self, append(args, "-times", fmt.Sprint(1+loops))...)
 	return times(seconds, once, many, err)
 }
 
 // ffmpegSpeed times ffmpeg, which reads the file again and again by itself.
 func ffmpegSpeed(seconds float64, path string) string {
 	run := func(n int) (time.Duration, error) {
-		return userTime("ffmpeg", "-v", "quiet", "-threads", "1", "-stream_loop", fmt.Sprint(n), "-i", path, "-map", "0:a:0", "-f", "null", "-")
+		return cpuTime("ffmpeg", "-v", "quiet", "-threads", "1", "-stream_loop", fmt.Sprint(n), "-i", path, "-map", "0:a:0", "-f", "null", "-")
 	}
 	once, err := run(0)
 	if err != nil {

@@ -73,17 +73,20 @@ func (s *subframe) consider(kind, order, extra int) bool {
 // fixedOrder returns the order of the fixed predictor with the least sum of
 // magnitudes.
 func fixedOrder(x []int32) int {
-	var sums [5]uint64
-	var last [5]int64
+	var s0, s1, s2, s3, s4 int64 // variables, since the compiler keeps arrays in memory
+	var l0, l1, l2, l3 int64     // the differences before
 	for i, v := range x {
-		d := int64(v)
-		for order := range sums {
-			if i >= 4 { // where all orders have a residual
-				sums[order] += uint64(max(d, -d))
-			}
-			d, last[order] = d-last[order], d
+		d0 := int64(v)
+		d1 := d0 - l0
+		d2 := d1 - l1
+		d3 := d2 - l2
+		d4 := d3 - l3
+		l0, l1, l2, l3 = d0, d1, d2, d3
+		if i >= 4 { // where all orders have a residual
+			s0, s1, s2, s3, s4 = s0+max(d0, -d0), s1+max(d1, -d1), s2+max(d2, -d2), s3+max(d3, -d3), s4+max(d4, -d4)
 		}
 	}
+	sums := [5]int64{s0, s1, s2, s3, s4}
 	best := 0
 	for order, sum := range sums {
 		if sum < sums[best] {
@@ -117,14 +120,7 @@ func (s *subframe) linear() {
 	for i, v := range s.x {
 		s.windowed = append(s.windowed, float64(v)*s.window[i])
 	}
-	var auto [maxOrder + 1]float64
-	for lag := range auto {
-		sum := 0.0
-		for i, v := range s.windowed[lag:] {
-			sum += v * s.windowed[i]
-		}
-		auto[lag] = sum
-	}
+	auto := autocorrelation(s.windowed)
 	if auto[0] <= 0 {
 		return
 	}
@@ -145,6 +141,30 @@ func (s *subframe) linear() {
 	if s.consider(typeLPC, order, 4+5+order*precision) {
 		s.coeffs, s.shift = q, shift
 	}
+}
+
+// autocorrelation returns the sums of the products of x with itself, later by 0 to maxOrder samples.
+func autocorrelation(x []float64) (auto [maxOrder + 1]float64) {
+	head := x[:min(maxOrder, len(x))]
+	for lag := range auto {
+		for i := lag; i < len(head); i++ {
+			auto[lag] += head[i] * head[i-lag]
+		}
+	}
+	s0, s1, s2, s3, s4, s5, s6, s7, s8 := auto[0], auto[1], auto[2], auto[3], auto[4], auto[5], auto[6], auto[7], auto[8]
+	for i := maxOrder; i < len(x); i++ {
+		v, w := x[i], (*[maxOrder]float64)(x[i-maxOrder:])
+		s0 += v * v
+		s1 += v * w[7]
+		s2 += v * w[6]
+		s3 += v * w[5]
+		s4 += v * w[4]
+		s5 += v * w[3]
+		s6 += v * w[2]
+		s7 += v * w[1]
+		s8 += v * w[0]
+	}
+	return [...]float64{s0, s1, s2, s3, s4, s5, s6, s7, s8}
 }
 
 // tukey returns a window that rises and falls over a quarter of n each.
@@ -217,12 +237,21 @@ func quantize(coeffs []float64) (q [maxOrder]int32, shift int, ok bool) {
 
 // lpcResidual appends what prediction leaves of x.
 func lpcResidual(dst, x, q []int32, shift int) []int32 {
-	for i := len(q); i < len(x); i++ {
+	for i := len(q); i < min(maxOrder, len(x)); i++ {
 		sum := int64(0)
-		past := x[i-len(q) : i]
 		for k, c := range q {
-			sum += int64(c) * int64(past[len(past)-1-k])
+			sum += int64(c) * int64(x[i-1-k])
 		}
+		dst = append(dst, x[i]-int32(sum>>shift))
+	}
+	var all [maxOrder]int64 // coefficients of zero beyond q
+	for k, c := range q {
+		all[k] = int64(c)
+	}
+	q0, q1, q2, q3, q4, q5, q6, q7 := all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7]
+	for i := maxOrder; i < len(x); i++ {
+		w := (*[maxOrder]int32)(x[i-maxOrder:])
+		sum := q0*int64(w[7]) + q1*int64(w[6]) + q2*int64(w[5]) + q3*int64(w[4]) + q4*int64(w[3]) + q5*int64(w[2]) + q6*int64(w[1]) + q7*int64(w[0])
 		dst = append(dst, x[i]-int32(sum>>shift))
 	}
 	return dst

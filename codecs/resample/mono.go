@@ -1,6 +1,9 @@
 package resample
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // weights lists, by number of channels in WAVE order, what each one counts in
 // the mix. Up to two it is the mean. Beyond, front left and right get 1/√2, the
@@ -27,8 +30,10 @@ func Mono(dst, src []float32, channels int) []float32 {
 	case 1:
 		return append(dst, src...)
 	case 2:
-		for ; len(src) > 0; src = src[2:] {
-			dst = append(dst, (src[0]+src[1])/2)
+		n := len(dst)
+		dst = slices.Grow(dst, len(src)/2)[:n+len(src)/2]
+		for i := range dst[n:] {
+			dst[n+i] = (src[2*i] + src[2*i+1]) / 2
 		}
 		return dst
 	}

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"quern/kernels/dot"
+	"quern/kernels/quant"
 )
 
 // ErrRate is wrapped by the error for rates that are out of bounds.
@@ -25,6 +29,8 @@ const (
 	// maxPhases bounds the table of a ratio of large coprime numbers. Between
 	// its phases coefficients are interpolated, with an error below -115 dB.
 	maxPhases = 1024
+
+	lanes = 16 // rows are as long as so many: what is left of a sum is not vectors' work
 )
 
 // A Resampler converts a stream from one rate to another. Output sample k lies
@@ -36,10 +42,11 @@ type Resampler struct {
 	up, down int // out and in, without common factors
 	channels int
 	half     int // input samples on either side that the filter reaches
+	taps     int // coefficients of a row: 2·half, and zeros behind them
 	phases   int
-	table    []float32   // phases rows of 2·half coefficients, one row more when interpolated
+	table    []float32   // phases rows of taps, one row more when interpolated
 	blend    bool        // interpolate rows
-	scratch  []float32   // a blended row
+	between  [2]float32  // the results of two rows
 	hist     [][]float32 // per channel, the input from the first sample that is still needed
 	pos      int         // of the next output's first tap in hist
 	frac     int         // of up: the next output lies so far behind that
@@ -66,14 +73,14 @@ func New(in, out, channels int) (*Resampler, error) {
 	}
 	cut := min(1, float64(out)/float64(in)) // of the input's Nyquist frequency
 	r.half = int(math.Ceil(zeros / cut))
+	r.taps = (2*r.half + lanes - 1) / lanes * lanes
 	// The lower the cut-off, the slower coefficients change from phase to phase.
 	limit := max(32, int(math.Ceil(maxPhases*cut)))
 	r.phases, r.blend = r.up, false
 	if r.up > limit {
 		r.phases, r.blend = limit, true
-		r.scratch = make([]float32, 2*r.half)
 	}
-	r.table = table(r.half, r.phases, r.blend, cut*rollOff)
+	r.table = table(r.half, r.taps, r.phases, r.blend, cut*rollOff)
 	for c := range r.hist {
 		// Silence before the start, so that the first output has its left side.
 		r.hist[c] = make([]float32, r.half-1)
@@ -83,13 +90,13 @@ func New(in, out, channels int) (*Resampler, error) {
 
 // table returns the filter at phases positions between two input samples, and
 // at the next sample too if last. Each row sums to 1.
-func table(half, phases int, last bool, cut float64) []float32 {
-	taps, rows := 2*half, phases
+func table(half, taps, phases int, last bool, cut float64) []float32 {
+	rows := phases
 	if last {
 		rows++
 	}
 	t := make([]float32, rows*taps)
-	row, peak := make([]float64, taps), bessel(beta)
+	row, peak := make([]float64, 2*half), bessel(beta)
 	for p := range rows {
 		sum := 0.0
 		for k := range row {
@@ -158,7 +165,7 @@ func (r *Resampler) Flush(dst []float32) []float32 {
 	}
 	r.flushed = true
 	want := (r.in*int64(r.up) + int64(r.down) - 1) / int64(r.down)
-	r.push(make([]float32, (r.half+1)*r.channels))
+	r.push(make([]float32, (r.taps-r.half+1)*r.channels))
 	return r.pull(dst, want)
 }
 
@@ -168,9 +175,13 @@ const loudest = 1e30
 // push adds frames to the history of each channel.
 func (r *Resampler) push(src []float32) {
 	for c := range r.hist {
-		h := r.hist[c]
+		h := slices.Grow(r.hist[c], len(src)/r.channels)
 		for i := c; i < len(src); i += r.channels {
-			h = append(h, max(-loudest, min(loudest, src[i])))
+			v := src[i]
+			if v > loudest || v < -loudest {
+				v = min(max(v, -loudest), loudest)
+			}
+			h = append(h, v)
 		}
 		r.hist[c] = h
 	}
@@ -179,17 +190,23 @@ func (r *Resampler) push(src []float32) {
 // pull appends the output that the history is long enough for, up to a total of
 // limit frames, and forgets the history that it no longer needs.
 func (r *Resampler) pull(dst []float32, limit int64) []float32 {
-	taps := 2 * r.half
-	for r.pos+taps <= len(r.hist[0]) && r.out < limit {
-		coeffs := r.coeffs(taps)
-		for _, h := range r.hist {
-			dst = append(dst, dot(coeffs, h[r.pos:r.pos+taps]))
-		}
-		r.out++
-		r.frac += r.down
-		r.pos += r.frac / r.up
-		r.frac %= r.up
+	n := 0 // outputs: the last begins as many input samples on as room
+	if room := len(r.hist[0]) - r.taps - r.pos; room >= 0 {
+		n = int(min(int64(((room+1)*r.up-r.frac+r.down-1)/r.down), limit-r.out))
 	}
+	at := len(dst)
+	dst = slices.Grow(dst, n*r.channels)[:at+n*r.channels]
+	for c, h := range r.hist {
+		if y := dst[at:]; r.blend {
+			r.blended(y, h, n, c)
+		} else {
+			r.filter(y, h, n, c)
+		}
+	}
+	r.out += int64(n)
+	r.frac += n * r.down
+	r.pos += r.frac / r.up
+	r.frac %= r.up
 	used := min(r.pos, len(r.hist[0]))
 	for c, h := range r.hist {
 		r.hist[c] = h[:copy(h, h[used:])]
@@ -198,35 +215,26 @@ func (r *Resampler) pull(dst []float32, limit int64) []float32 {
 	return dst
 }
 
-// coeffs returns the filter for the current fraction.
-func (r *Resampler) coeffs(taps int) []float32 {
-	if !r.blend {
-		return r.table[r.frac*taps:][:taps]
+// filter computes channel c of n frames. Every up-th lies at the same phase, down input samples
+// after the one before.
+func (r *Resampler) filter(dst, h []float32, n, c int) {
+	for k := range min(r.up, n) {
+		at := r.frac + k*r.down
+		row, x := r.table[at%r.up*r.taps:][:r.taps], h[r.pos+at/r.up:]
+		dot.Rows(quant.F32, dst[k*r.channels+c:], r.up*r.channels, quant.Floats(row), 1, r.taps, quant.Floats(x), 4*r.down, (n-k+r.up-1)/r.up)
 	}
-	at := float64(r.frac) * float64(r.phases) / float64(r.up)
-	p := int(at)
-	w := float32(at - float64(p))
-	a, b := r.table[p*taps:][:taps], r.table[(p+1)*taps:][:taps]
-	for k := range r.scratch {
-		r.scratch[k] = a[k] + w*(b[k]-a[k])
-	}
-	return r.scratch
 }
 
-// dot returns the inner product of a and b, which are equally long.
-func dot(a, b []float32) float32 {
-	// Variables, since the compiler keeps the elements of an array in memory.
-	var s0, s1, s2, s3 float32
-	for len(a) >= 8 && len(b) >= 8 {
-		x, y := (*[8]float32)(a), (*[8]float32)(b)
-		s0 += x[0]*y[0] + x[4]*y[4]
-		s1 += x[1]*y[1] + x[5]*y[5]
-		s2 += x[2]*y[2] + x[6]*y[6]
-		s3 += x[3]*y[3] + x[7]*y[7]
-		a, b = a[8:], b[8:]
+// blended computes channel c of n frames, each between what the rows before and behind its phase
+// give.
+func (r *Resampler) blended(dst, h []float32, n, c int) {
+	y := &r.between
+	for k := range n {
+		at := r.frac + k*r.down
+		phase := float64(at%r.up) * float64(r.phases) / float64(r.up)
+		p := int(phase)
+		rows, x := r.table[p*r.taps:][:2*r.taps], h[r.pos+at/r.up:]
+		dot.Rows(quant.F32, y[:], 2, quant.Floats(rows), 2, r.taps, quant.Floats(x), 0, 1)
+		dst[k*r.channels+c] = y[0] + float32(phase-float64(p))*(y[1]-y[0])
 	}
-	for i, v := range a {
-		s0 += v * b[i]
-	}
-	return s0 + s1 + (s2 + s3)
 }
