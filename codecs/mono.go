@@ -53,7 +53,7 @@ func (m *Mono) Read(dst []float32) (int, error) {
 			break
 		}
 		m.out, m.next = m.out[:0], 0
-		got, err := m.src.Read(m.block)
+		got, err := m.fill(len(dst) - n)
 		m.mixed = resample.Mono(m.mixed[:0], m.block[:got], m.src.Channels())
 		m.out = m.conv.Process(m.out, m.mixed)
 		if err == io.EOF {
@@ -65,4 +65,17 @@ func (m *Mono) Read(dst []float32) (int, error) {
 		return 0, m.err
 	}
 	return n, nil
+}
+
+// fill reads what the next so many samples take, which are converted faster together, as far as the
+// block holds it.
+func (m *Mono) fill(samples int) (got int, err error) {
+	channels := m.src.Channels()
+	want := min(len(m.block), (int(int64(samples)*int64(m.src.Rate())/int64(m.rate))+1)*channels)
+	for got < want && err == nil {
+		var k int
+		k, err = m.src.Read(m.block[got:])
+		got += k
+	}
+	return got, err
 }
