@@ -28,6 +28,7 @@ var outputs = []struct {
 	{"dot/split_amx_amd64", genSplit},
 	{"dot/rounded_bf16_amd64", genRounded},
 	{"quant/act_amd64", genActs},
+	{"quant/fit_amd64", genFit},
 	{"bandwidth/read_amd64", genRead},
 	{"threads/pause_amd64", genPause},
 	{"vec/vec_amd64", genVec},

@@ -7,7 +7,8 @@ import "math"
 // form; the error of the pair decides between candidates. It is done twice:
 // freely for each sub-block, then for the super-block among scales that can be
 // stored. Products are kept apart from sums by conversions, so that no machine
-// fuses them and every machine writes the same bytes.
+// fuses them, and sums are eight beside each other, which vectors add alike: every machine writes the
+// same bytes.
 
 // fitWeights sets w to how much an error in each x counts: the root mean square
 // of all plus the magnitude. Large weights matter more to a product, but
@@ -23,33 +24,61 @@ func fitWeights(w, x []float64) {
 	}
 }
 
-// moments are the weighted sums an error and its minimum are computed from:
-// names spell what is summed, with q the quants.
-type moments struct{ one, x, xx, q, qq, qx float64 }
+// A candidate is a scale and an offset to try: x becomes the quant nearest to (x + add)·inverse.
+type candidate struct{ inverse, add float64 }
 
-// measure rounds x to quants 0 to top under the inverse scale inv and offset
-// min, and sums over them.
-func (m *moments) measure(x, w []float64, inv, min float64, top int) {
-	var sq, sqq, sqx float64
+// fitted are weighted sums over the quants q of a candidate: Σw·q, Σw·q² and Σw·q·x.
+type fitted struct{ q, qq, qx float64 }
+
+// measure rounds x to quants low to top under each candidate and sums over them.
+func measure(to []fitted, of []candidate, x, w []float64, low, top int) {
+	if len(of) == 0 || len(to) < len(of) || len(x) == 0 || len(x)%8 != 0 || len(w) < len(x) {
+		panic("quant: measure of sizes that do not fit")
+	}
+	if fastMeasure(to, of, x, w, float64(low), float64(top)) {
+		return
+	}
+	for i, c := range of {
+		to[i] = measureOne(c, x, w, low, top)
+	}
+}
+
+// measureOne is measure of a candidate. Sum l of eight is of the elements 8i+l.
+func measureOne(c candidate, x, w []float64, low, top int) fitted {
+	var sq, sqq, sqx [8]float64
 	w = w[:len(x)]
 	for i, v := range x {
-		q := float64(clampRound(float64((v+min)*inv), top))
+		q := float64(clampRound(float64(float64(v+c.add)*c.inverse), low, top))
 		wq := float64(w[i] * q)
-		sq += wq
-		sqq += float64(wq * q)
-		sqx += float64(wq * v)
+		sq[i%8] += wq
+		sqq[i%8] += float64(wq * q)
+		sqx[i%8] += float64(wq * v)
 	}
-	m.q, m.qq, m.qx = sq, sqq, sqx
+	return fitted{ofEight(&sq), ofEight(&sqq), ofEight(&sqx)}
+}
+
+// ofEight adds as vectors are folded: halves, halves of these, and the two that are left.
+func ofEight(s *[8]float64) float64 {
+	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}
+
+// moments are the weighted sums an error and its minimum are computed from: those over quants,
+// and Σw, Σw·x and Σw·x².
+type moments struct {
+	fitted
+	one, x, xx float64
 }
 
 // total sets the sums that do not depend on quants.
 func (m *moments) total(x, w []float64) {
-	*m = moments{}
-	for i, v := range x {
-		m.one += w[i]
-		m.x += float64(w[i] * v)
-		m.xx += float64(float64(w[i]*v) * v)
+	var one, sx, sxx [2]float64
+	for ; len(x) >= 2 && len(w) >= 2; x, w = x[2:], w[2:] {
+		a, b := float64(w[0]*x[0]), float64(w[1]*x[1])
+		one[0], one[1] = one[0]+w[0], one[1]+w[1]
+		sx[0], sx[1] = sx[0]+a, sx[1]+b
+		sxx[0], sxx[1] = sxx[0]+float64(a*x[0]), sxx[1]+float64(b*x[1])
 	}
+	*m = moments{one: one[0] + one[1], x: sx[0] + sx[1], xx: sxx[0] + sxx[1]}
 }
 
 // fit returns the scale and min that serve the quants best; neither is
@@ -66,8 +95,9 @@ func (m *moments) fit() (scale, min float64) {
 	// weight is less than seven times the smallest.
 	det := float64(m.one*m.qq) - float64(m.q*m.q)
 	if det > 1e-9*m.one*m.qq {
-		scale = (float64(m.one*m.qx) - float64(m.q*m.x)) / det
-		min = (float64(m.q*m.qx) - float64(m.qq*m.x)) / det
+		inv := 1 / det
+		scale = float64((float64(m.one*m.qx) - float64(m.q*m.x)) * inv)
+		min = float64((float64(m.q*m.qx) - float64(m.qq*m.x)) * inv)
 		if min >= 0 {
 			return max(scale, 0), min
 		}
@@ -85,20 +115,52 @@ func (m *moments) loss(scale, min float64) float64 {
 // is smaller are zero, which keeps every inverse finite.
 const tooSmall = 1e-20
 
+// Scales that are tried first, in quants beyond the largest.
+var (
+	rangeSteps  = tenths(-10, 15) // leave a quant unused, to cut the extremes
+	signedSteps = tenths(-12, 9)
+)
+
+func tenths(from, to int) (steps []float64) {
+	for i := from; i <= to; i++ {
+		steps = append(steps, float64(i)/10)
+	}
+	return steps
+}
+
+// trials are candidates and their sums.
+type trials struct {
+	of   [26]candidate
+	sums [26]fitted
+}
+
+// measure returns the sums of the first n.
+func (t *trials) measure(n int, x, w []float64, low, top int) []fitted {
+	measure(t.sums[:], t.of[:n], x, w, low, top)
+	return t.sums[:n]
+}
+
+// refined is how often a scale that was fitted is fitted again: rounding by it can only lower the
+// error, and a few rounds exhaust that.
+const refined = 4
+
 // fitRange returns the scale and min of one sub-block, quants being 0 to top.
-func fitRange(x, w []float64, top int) (scale, min float64) {
+func (t *trials) fitRange(x, w []float64, total moments, top int) (scale, min float64) {
 	var lo, hi float64
 	for _, v := range x {
-		lo, hi = math.Min(lo, v), math.Max(hi, v)
+		if v < lo {
+			lo = v
+		}
+		if v > hi {
+			hi = v
+		}
 	}
 	if !(hi-lo > tooSmall) {
 		return 0, 0
 	}
-	var m moments
-	m.total(x, w)
-	best := math.Inf(1)
-	try := func(inv, offset float64) (better bool) {
-		m.measure(x, w, inv, offset, top)
+	m, best := total, math.Inf(1)
+	better := func(f fitted) bool {
+		m.fitted = f
 		s, o := m.fit()
 		e := m.loss(s, o)
 		if !(e < best) {
@@ -107,14 +169,19 @@ func fitRange(x, w []float64, top int) (scale, min float64) {
 		best, scale, min = e, s, o
 		return true
 	}
-	// From a scale that leaves a quant unused to one that cuts the extremes.
-	for step := -10; step <= 15; step++ {
-		try((float64(top)+float64(step)/10)/(hi-lo), -lo)
+	inv := 1 / (hi - lo)
+	for i, step := range rangeSteps {
+		t.of[i] = candidate{float64((float64(top) + step) * inv), -lo}
 	}
-	// Rounding by the fitted scale can only lower the error; a few rounds
-	// exhaust that.
-	for range 4 {
-		if scale < tooSmall || !try(1/scale, min) {
+	for _, f := range t.measure(len(rangeSteps), x, w, 0, top) {
+		better(f)
+	}
+	for range refined {
+		if scale < tooSmall {
+			break
+		}
+		t.of[0] = candidate{1 / scale, min}
+		if !better(t.measure(1, x, w, 0, top)[0]) {
 			break
 		}
 	}
@@ -132,6 +199,7 @@ type minBlock struct {
 // top, scales and mins being multiples 0 to 63 of a common d and dmin.
 func fitMins(b *minBlock, src []float32, top int) {
 	var x, w [256]float64
+	var t trials
 	widen(x[:], src)
 	var total [8]moments
 	var scales, mins [8]float64
@@ -140,7 +208,7 @@ func fitMins(b *minBlock, src []float32, top int) {
 		xj, wj := x[32*j:32*j+32], w[32*j:32*j+32]
 		fitWeights(wj, xj)
 		total[j].total(xj, wj)
-		scales[j], mins[j] = fitRange(xj, wj, top)
+		scales[j], mins[j] = t.fitRange(xj, wj, total[j], top)
 		d, dmin = max(d, scales[j]/63), max(dmin, mins[j]/63)
 	}
 	best := math.Inf(1)
@@ -151,11 +219,9 @@ func fitMins(b *minBlock, src []float32, top int) {
 		e, sum := 0.0, moments{}
 		for j := range 8 {
 			m := &total[j]
-			s, o := storable(m, x[32*j:32*j+32], w[32*j:32*j+32], d, dmin, scales[j], mins[j], top)
+			s, o, least := t.storable(m, x[32*j:32*j+32], w[32*j:32*j+32], d, dmin, scales[j], mins[j], top)
 			next.scales[j], next.mins[j] = uint8(s), uint8(o)
-			scale, min := float64(d*float64(s)), float64(dmin*float64(o))
-			m.measure(x[32*j:32*j+32], w[32*j:32*j+32], inverse(scale), min, top)
-			e += m.loss(scale, min)
+			e += least
 			// The same sums for the super-block: scale·q for q, −min for 1.
 			fs, fo := float64(s), float64(o)
 			sum.one += float64(float64(fo*fo) * m.one)
@@ -174,31 +240,39 @@ func fitMins(b *minBlock, src []float32, top int) {
 	d, dmin = float64(F16ToF32(b.d)), float64(F16ToF32(b.dmin))
 	for i, v := range x {
 		inv := inverse(float64(d * float64(b.scales[i/32])))
-		b.quants[i] = uint8(clampRound(float64((v+float64(dmin*float64(b.mins[i/32])))*inv), top))
+		b.quants[i] = uint8(clampRound(float64((v+float64(dmin*float64(b.mins[i/32])))*inv), 0, top))
 	}
 }
 
 // storable returns the multiples of d and dmin, near scale and min, that cost
-// least once the values are rounded by them.
-func storable(m *moments, x, w []float64, d, dmin, scale, min float64, top int) (s, o int) {
-	s0 := clampRound(float64(scale*inverse(d)), 63)
-	o0 := clampRound(float64(min*inverse(dmin)), 63)
-	best := math.Inf(1)
+// least once the values are rounded by them, and what that is. The sums are left to be those of them.
+func (t *trials) storable(m *moments, x, w []float64, d, dmin, scale, min float64, top int) (s, o int, best float64) {
+	s0 := clampRound(float64(scale*inverse(d)), 0, 63)
+	o0 := clampRound(float64(min*inverse(dmin)), 0, 63)
+	var steps [9][2]int
+	n := 0
 	for cs := max(s0-1, 0); cs <= s0+1 && cs <= 63; cs++ {
+		inv := inverse(float64(d * float64(cs)))
 		for co := max(o0-1, 0); co <= o0+1 && co <= 63; co++ {
-			fs, fo := float64(d*float64(cs)), float64(dmin*float64(co))
-			m.measure(x, w, inverse(fs), fo, top)
-			if e := m.loss(fs, fo); e < best {
-				best, s, o = e, cs, co
-			}
+			t.of[n], steps[n] = candidate{inv, float64(dmin * float64(co))}, [2]int{cs, co}
+			n++
 		}
 	}
-	return s, o
+	best = math.Inf(1)
+	var of fitted
+	for i, f := range t.measure(n, x, w, 0, top) {
+		m.fitted = f
+		if e := m.loss(float64(d*float64(steps[i][0])), t.of[i].add); e < best || i == 0 {
+			best, s, o, of = e, steps[i][0], steps[i][1], f
+		}
+	}
+	m.fitted = of
+	return s, o, best
 }
 
 // fitSigned returns the scale of one sub-block whose quants are −half to
 // half−1.
-func fitSigned(x, w []float64, half int) (scale float64) {
+func (t *trials) fitSigned(x, w []float64, half int) (scale float64) {
 	var top float64
 	for _, v := range x {
 		if math.Abs(v) > math.Abs(top) {
@@ -209,37 +283,32 @@ func fitSigned(x, w []float64, half int) (scale float64) {
 		return 0
 	}
 	best := 0.0
-	try := func(inv float64) (better bool) {
-		qx, qq := measureSigned(x, w, inv, half)
+	better := func(f fitted) bool {
 		// The best scale is qx/qq and lowers the error by qx²/qq.
-		if gain := float64(qx*qx) / qq; gain > best {
-			best, scale = gain, qx/qq
+		if gain := float64(f.qx*f.qx) / f.qq; gain > best {
+			best, scale = gain, f.qx/f.qq
 			return true
 		}
 		return false
 	}
 	// The largest value takes the largest quant, which is negative.
-	for step := -12; step <= 9; step++ {
-		try(-(float64(half) + float64(step)/10) / top)
+	inv := -1 / top
+	for i, step := range signedSteps {
+		t.of[i] = candidate{inverse: float64((float64(half) + step) * inv)}
 	}
-	for range 4 {
-		if math.Abs(scale) < tooSmall || !try(1/scale) {
+	for _, f := range t.measure(len(signedSteps), x, w, -half, half-1) {
+		better(f)
+	}
+	for range refined {
+		if math.Abs(scale) < tooSmall {
+			break
+		}
+		t.of[0].inverse = 1 / scale
+		if !better(t.measure(1, x, w, -half, half-1)[0]) {
 			break
 		}
 	}
 	return scale
-}
-
-// measureSigned rounds x to quants −half to half−1 and returns Σ w·q·x and
-// Σ w·q².
-func measureSigned(x, w []float64, inv float64, half int) (qx, qq float64) {
-	for i, v := range x {
-		q := float64(clampRound(float64(v*inv)+float64(half), 2*half-1) - half)
-		wq := float64(w[i] * q)
-		qx += float64(wq * v)
-		qq += float64(wq * q)
-	}
-	return qx, qq
 }
 
 // A signedBlock is the result of fitScales.
@@ -253,12 +322,13 @@ type signedBlock struct {
 // to half−1, scales being multiples −128 to 127 of a common d.
 func fitScales(b *signedBlock, src []float32, half int) {
 	var x, w [256]float64
+	var t trials
 	widen(x[:], src)
 	fitWeights(w[:], x[:])
 	var scales [16]float64
 	var top float64
 	for j := range scales {
-		scales[j] = fitSigned(x[16*j:16*j+16], w[16*j:16*j+16], half)
+		scales[j] = t.fitSigned(x[16*j:16*j+16], w[16*j:16*j+16], half)
 		if math.Abs(scales[j]) > math.Abs(top) {
 			top = scales[j]
 		}
@@ -271,22 +341,26 @@ func fitScales(b *signedBlock, src []float32, half int) {
 		e, sx, ss := 0.0, 0.0, 0.0
 		for j := range scales {
 			xj, wj := x[16*j:16*j+16], w[16*j:16*j+16]
-			s0 := clampRound(float64(scales[j]*inverse(d))+128, 255) - 128
+			s0 := clampRound(float64(scales[j]*inverse(d)), -128, 127)
+			from := max(s0-1, -128)
+			n := min(s0+1, 127) - from + 1
+			for i := range n {
+				t.of[i] = candidate{inverse: inverse(float64(d * float64(from+i)))}
+			}
 			least := math.Inf(1)
-			var qx, qq float64
-			for s := max(s0-1, -128); s <= s0+1 && s <= 127; s++ {
-				scale := float64(d * float64(s))
-				cx, cq := measureSigned(xj, wj, inverse(scale), half)
+			var of fitted
+			for i, f := range t.measure(n, xj, wj, -half, half-1) {
+				scale := float64(d * float64(from+i))
 				// Less the constant Σ w·x².
-				if c := float64(float64(scale*scale)*cq) - float64(2*float64(scale*cx)); c < least {
-					least, qx, qq = c, cx, cq
-					next.scales[j] = int8(s)
+				if c := float64(float64(scale*scale)*f.qq) - float64(2*float64(scale*f.qx)); c < least {
+					least, of = c, f
+					next.scales[j] = int8(from + i)
 				}
 			}
 			e += least
 			s := float64(next.scales[j])
-			sx += float64(s * qx)
-			ss += float64(float64(s*s) * qq)
+			sx += float64(s * of.qx)
+			ss += float64(float64(s*s) * of.qq)
 		}
 		if !(e < best) {
 			break
@@ -300,19 +374,19 @@ func fitScales(b *signedBlock, src []float32, half int) {
 	d = float64(F16ToF32(b.d))
 	for i, v := range x {
 		inv := inverse(float64(d * float64(b.scales[i/16])))
-		b.quants[i] = uint8(clampRound(float64(v*inv)+float64(half), 2*half-1))
+		b.quants[i] = uint8(clampRound(float64(v*inv), -half, half-1) + half)
 	}
 }
 
-// clampRound rounds to the nearest of 0 to top; what is not a number is 0.
-func clampRound(v float64, top int) int {
-	if !(v > 0) {
-		return 0
+// clampRound rounds to the nearest of low to top, halves up; what is not a number is low.
+func clampRound(v float64, low, top int) int {
+	if !(v > float64(low)) {
+		return low
 	}
 	if v >= float64(top) {
 		return top
 	}
-	return int(v + 0.5)
+	return int(math.Floor(v + 0.5))
 }
 
 // inverse is 1/v, or 0 where there is none: all quants are then zero.

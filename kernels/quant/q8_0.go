@@ -42,17 +42,27 @@ func encodeQ8_0(dst []byte, src []float32) {
 	for b := range checkEncode(Q8_0, len(src), len(dst), 32, q8_0Bytes) {
 		p := (*[q8_0Bytes]byte)(dst[b*q8_0Bytes:])
 		x := (*[32]float32)(src[b*32:])
-		var magnitude float32
-		for _, v := range x {
-			magnitude = max(magnitude, float32(math.Abs(float64(v))))
-		}
-		d := magnitude / 127
+		d := largest(x) / 127
 		id := inverse(d)
 		binary.LittleEndian.PutUint16(p[:], halfScale(float64(d)))
 		for i, v := range x {
-			// Halves go away from zero, as in GGML.
-			q := math.Round(float64(v * id))
-			p[2+i] = byte(int8(min(max(q, -127), 127)))
+			p[2+i] = byte(eightBits(v * id))
 		}
 	}
+}
+
+// eightBits rounds with halves away from zero, as GGML does: in float64 half of one more is exact.
+// What is not a number is 0.
+func eightBits(v float32) int8 {
+	q := min(max(float64(v), -127), 127)
+	return int8(int32(q + math.Copysign(0.5, q)))
+}
+
+// largest is the largest magnitude: those of floats have the order of their bits.
+func largest(x *[32]float32) float32 {
+	var top uint32
+	for _, v := range x {
+		top = max(top, math.Float32bits(v)&^(1<<31))
+	}
+	return math.Float32frombits(top)
 }

@@ -10,11 +10,10 @@ import (
 	"quern/kernels/internal/isa"
 )
 
-// TestQuantizeLevels: activations have the same bytes at every level, broken and tiny
-// values included.
-func TestQuantizeLevels(t *testing.T) {
+// levelValues are kinds of floats, broken and tiny ones among them.
+func levelValues() map[string]func() float32 {
 	r := rand.New(rand.NewPCG(5, 8))
-	values := map[string]func() float32{
+	return map[string]func() float32{
 		"normal": func() float32 { return float32(r.NormFloat64()) },
 		"wide":   func() float32 { return float32(math.Exp(40*r.Float64()-20)) * float32(r.IntN(3)-1) },
 		"ties":   func() float32 { return float32(r.IntN(509)-254) / 2 },
@@ -27,6 +26,42 @@ func TestQuantizeLevels(t *testing.T) {
 			return float32(r.NormFloat64())
 		},
 	}
+}
+
+// TestEncodeLevels: weights have the same bytes at every level.
+func TestEncodeLevels(t *testing.T) {
+	for name, value := range levelValues() {
+		x := make([]float32, 16*256)
+		for i := range x {
+			x[i] = value()
+		}
+		for typ := range All() {
+			l := typ.Layout()
+			if l.Encode == nil {
+				continue
+			}
+			size, _ := typ.Size(len(x))
+			var want []byte
+			for level := isa.Generic; level <= isa.Host(); level++ {
+				undo := isa.Set(level)
+				got := make([]byte, size)
+				l.Encode(got, x)
+				undo()
+				if level == isa.Generic {
+					want = got
+				}
+				if i := firstDifference(got, want); i >= 0 {
+					t.Fatalf("%s: %v at %v: byte %d of %d is %d, want %d", name, typ, level, i, size, got[i], want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestQuantizeLevels: activations have the same bytes at every level, broken and tiny
+// values included.
+func TestQuantizeLevels(t *testing.T) {
+	values := levelValues()
 	for name, value := range values {
 		for _, n := range []int{256, 512, 544, 1000, 4096} {
 			x := make([]float32, n)

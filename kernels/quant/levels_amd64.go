@@ -53,3 +53,16 @@ func fastHalves(dst []byte, src []float32) int {
 	}
 	return whole
 }
+
+// fastMeasure is measure in assembly.
+func fastMeasure(to []fitted, of []candidate, x, w []float64, low, top float64) bool {
+	switch level := isa.Current(); {
+	case level >= isa.AVX512:
+		measureAVX512(&to[0], &of[0], len(of), &x[0], &w[0], len(x), low, top)
+	case level >= isa.AVX2:
+		measureAVX2(&to[0], &of[0], len(of), &x[0], &w[0], len(x), low, top)
+	default:
+		return false
+	}
+	return true
+}

@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 // genActs writes the functions that quantise activations in groups of 256 floats, and encode
 // F16; see kernels/quant/act.go. AVX2 serves every level: a group is 1 KB, read from the cache.
 func genActs(a *file) {
@@ -121,5 +123,88 @@ func genRound(a *file, fn, param, doc string, id func(j int) string, put func(j 
 		a.f("VMOVD {quants1.x}, {sum1}")
 		put(j)
 	}
+	finish(a)
+}
+
+// genFit writes the sums that the K encoders choose scales by; see kernels/quant/fit.go. A lane is
+// a float64. Eight sums run beside each other at every level, nothing is fused, and Go's reference
+// adds in the same order.
+func genFit(a *file) {
+	genMeasure(a, "measureAVX2", y, 2)
+	genMeasure(a, "measureAVX512", z, 1)
+}
+
+// genMeasure keeps each of the sums in so many vectors of eight lanes together.
+func genMeasure(a *file, fn string, v func(int) string, vectors int) {
+	a.function(fn, "to *fitted, of *candidate, count int, x, w *float64, n int, low, top float64",
+		fn+" rounds n values to quants under each of count candidates and writes the sums over them, n a positive multiple of 8, count positive.")
+	a.use(
+		"to", "DI", "of", "SI", // next
+		"count", "CX", // candidates left
+		"x", "R8", "w", "R9", "n", "R10",
+		"i", "R11", // values done
+		"add", v(0), "inverse", v(1), "low", v(2), "top", v(3), "half", v(4),
+		"v", v(5), "q", v(6), "wq", v(7),
+		"high", v(8),
+	)
+	sums := []string{"sumQ", "sumQQ", "sumQX"}
+	for k, sum := range sums {
+		a.useRow(sum, v, 9+k*vectors, vectors)
+	}
+	a.load("to", "of", "count", "x", "w", "n")
+	a.f("VBROADCASTSD %s, {low}", a.arg("low"))
+	a.f("VBROADCASTSD %s, {top}", a.arg("top"))
+	a.f("MOVQ $0x3fe0000000000000, AX") // 0.5
+	a.f("VMOVQ AX, {half.x}")
+	a.f("VBROADCASTSD {half.x}, {half}")
+	a.l("next")
+	a.f("VBROADCASTSD ({of}), {inverse}")
+	a.f("VBROADCASTSD 8({of}), {add}")
+	for _, sum := range sums {
+		for k := range vectors {
+			a.f("VPXOR {%s%d.y}, {%[1]s%d.y}, {%[1]s%d.y}", sum, k, k, k)
+		}
+	}
+	a.f("XORQ {i}, {i}")
+	a.l("eight")
+	floor := "VROUNDPD $1, {q}, {q}"
+	if vectors == 1 {
+		floor = "VRNDSCALEPD $1, {q}, {q}"
+	}
+	for k := range vectors {
+		at := fmt.Sprintf("%d", 32*k)
+		a.f("VMOVUPD %s({x})({i}*8), {v}", at)
+		a.f("VADDPD {add}, {v}, {q}")
+		a.f("VMULPD {inverse}, {q}, {q}")
+		a.f("VMAXPD {low}, {q}, {q}") // low where it is not a number: the second of the two
+		a.f("VMINPD {top}, {q}, {q}")
+		a.f("VADDPD {half}, {q}, {q}")
+		a.f("%s", floor)
+		a.f("VMULPD %s({w})({i}*8), {q}, {wq}", at)
+		a.f("VADDPD {wq}, {sumQ%d}, {sumQ%d}", k, k)
+		a.f("VMULPD {wq}, {q}, {q}")
+		a.f("VADDPD {q}, {sumQQ%d}, {sumQQ%d}", k, k)
+		a.f("VMULPD {wq}, {v}, {v}")
+		a.f("VADDPD {v}, {sumQX%d}, {sumQX%d}", k, k)
+	}
+	a.f("ADDQ $8, {i}")
+	a.f("CMPQ {i}, {n}")
+	a.f("JLT eight")
+	for k, sum := range sums {
+		second := "{" + sum + "1.y}"
+		if vectors == 1 {
+			second = "{high.y}"
+			a.f("VEXTRACTF64X4 $1, {%s0}, {high.y}", sum)
+		}
+		a.f("VADDPD %s, {%s0.y}, {%[2]s0.y}", second, sum)
+		a.f("VEXTRACTF128 $1, {%s0.y}, {high.x}", sum)
+		a.f("VADDPD {high.x}, {%s0.x}, {%[1]s0.x}", sum)
+		a.f("VHADDPD {%s0.x}, {%[1]s0.x}, {%[1]s0.x}", sum)
+		a.f("VMOVSD {%s0.x}, %s", sum, mem(8*k, "{to}"))
+	}
+	a.f("ADDQ $16, {of}")
+	a.f("ADDQ $24, {to}")
+	a.f("DECQ {count}")
+	a.f("JNZ next")
 	finish(a)
 }
