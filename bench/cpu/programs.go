@@ -153,7 +153,7 @@ func (c *comparison) sweep(t tool, file string, caches []string) (*program, erro
 	number := strconv.Itoa
 	mode := []string{"-fa", "on"}
 	args := append([]string{
-		filepath.Join(filepath.Dir(t.path), "llama-sweep-bench"), "-m", file, "-t", number(c.Threads), "-c", number(c.Depth + c.PP + c.TG),
+		filepath.Join(filepath.Dir(t.path), "llama-sweep-bench"), "-m", file, "-t", number(c.Threads), "-c", number(c.Depth + max(c.PP, c.TG)),
 		"-b", number(c.PP), "-ub", number(c.PP), "-n", number(c.TG),
 	}, slices.Concat(caches, mode)...)
 	return &program{Name: t.name, Mode: strings.Join(mode, " "), args: args, read: func(out []byte) (measurement, error) { return readSweep(out, c.Depth) }}, nil
@@ -198,6 +198,11 @@ func execute(ctx context.Context, out *bytes.Buffer, args ...string) (peak float
 	cmd.Stderr = &errs
 	if out != nil {
 		cmd.Stdout = out
+		defer func() {
+			if out.Len() == 0 { // builds of llama-sweep-bench that log their table
+				out.Write(errs.Bytes())
+			}
+		}()
 	}
 	if err := cmd.Run(); err != nil {
 		return 0, fmt.Errorf("%s: %w\n%s", filepath.Base(args[0]), err, bytes.TrimSpace(errs.Bytes()))
