@@ -43,6 +43,7 @@ var arrows = []struct {
 
 	{"codecs/...", []string{"quern/codecs/...", "golang.org/x/sys/..."}},
 	{"codecs/aac", []string{"quern/codecs/...", "quern/kernels/fourier"}},
+	{"codecs/resample", []string{"quern/codecs/...", "quern/kernels/dot", "quern/kernels/quant"}},
 	{"codecs/internal/audiotest", []string{"quern/bench/fixtures"}},
 	{"codecs/flac", []string{"quern/codecs/...", "github.com/mewkiz/flac/..."}},
 	{"codecs/mp4", []string{"quern/codecs/...", "github.com/mycophonic/saprobe-alac"}},
