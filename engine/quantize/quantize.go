@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -219,11 +218,9 @@ func (q *quantizer) encode(ctx context.Context, data []byte, t *weights.Tensor, 
 		x := make([]float32, row)
 		for r := rows * i / q.threads; r < rows*(i+1)/q.threads; r++ {
 			decode(x, source[r*in:(r+1)*in])
-			for _, v := range x {
-				if v != v || math.Abs(float64(v)) > math.MaxFloat32 {
-					bad[i] = true
-					return
-				}
+			if !quant.Finite(x) {
+				bad[i] = true
+				return
 			}
 			encode(data[r*out:(r+1)*out], x)
 			if r%256 == 0 && ctx.Err() != nil {

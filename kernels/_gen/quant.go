@@ -7,6 +7,7 @@ import "fmt"
 func genActs(a *file) {
 	genTop(a)
 	genHalves(a)
+	genFloats(a)
 	genRound(a, "roundQ8_256AVX2", ", id float32", "roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.",
 		func(int) string { return a.arg("id") },
 		func(j int) {
@@ -80,8 +81,26 @@ func genHalves(a *file) {
 	a.f("ADDQ $16, {dst}")
 	a.f("SUBQ $8, {n}")
 	a.f("JNZ next")
-	a.f("VZEROUPPER")
-	a.f("RET")
+	finish(a)
+}
+
+// genFloats writes {n} floats of F16, exactly.
+func genFloats(a *file) {
+	a.function("floatsAVX2", "dst *float32, h *byte, n int", "floatsAVX2 writes n floats of F16, n a positive multiple of 8.")
+	a.use(
+		"dst", "DI", "h", "SI", // next
+		"n", "CX", // floats left
+		"floats", y(0),
+	)
+	a.load("dst", "h", "n")
+	a.l("next")
+	a.f("VCVTPH2PS ({h}), {floats}")
+	a.f("VMOVUPS {floats}, ({dst})")
+	a.f("ADDQ $16, {h}")
+	a.f("ADDQ $32, {dst}")
+	a.f("SUBQ $8, {n}")
+	a.f("JNZ next")
+	finish(a)
 }
 
 // genRound writes round(v·scale) of 256 floats as int8 at {dst}; id(j) is the operand that

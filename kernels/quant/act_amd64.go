@@ -13,6 +13,9 @@ func topAVX2(v *float32, n int) (top uint32)
 func halvesAVX2(dst *byte, v *float32, n int)
 
 //go:noescape
+func floatsAVX2(dst *float32, h *byte, n int)
+
+//go:noescape
 func roundQ8_256AVX2(dst *byte, v *float32, id float32)
 
 //go:noescape

@@ -79,6 +79,24 @@ next:
 	VZEROUPPER
 	RET
 
+// floatsAVX2 writes n floats of F16, n a positive multiple of 8.
+//
+// func floatsAVX2(dst *float32, h *byte, n int)
+TEXT ·floatsAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ h+8(FP), SI
+	MOVQ n+16(FP), CX
+
+next:
+	VCVTPH2PS (SI), Y0
+	VMOVUPS   Y0, (DI)
+	ADDQ      $16, SI
+	ADDQ      $32, DI
+	SUBQ      $8, CX
+	JNZ       next
+	VZEROUPPER
+	RET
+
 // roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.
 //
 // func roundQ8_256AVX2(dst *byte, v *float32, id float32)

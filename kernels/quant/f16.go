@@ -46,7 +46,7 @@ func F32ToF16(f float32) uint16 {
 
 func decodeF16(dst []float32, src []byte) {
 	checkDecode(F16, len(dst), len(src), 1, 2)
-	for i := range dst {
+	for i := fastFloats(dst, src); i < len(dst); i++ {
 		dst[i] = getHalf(src[2*i:])
 	}
 }

@@ -1,19 +1,30 @@
 package quant
 
+import "math"
+
 // F32 is little-endian IEEE 754 single precision.
 
 func decodeF32(dst []float32, src []byte) {
 	checkDecode(F32, len(dst), len(src), 1, 4)
-	for i := range dst {
-		dst[i] = getFloat(src[4*i:])
-	}
+	copy(Floats(dst), src)
 }
 
 func encodeF32(dst []byte, src []float32) {
 	checkEncode(F32, len(src), len(dst), 1, 4)
-	for i, f := range src {
-		putFloat(dst[4*i:], f)
+	copy(dst, Floats(src))
+}
+
+// Finite reports whether x holds neither an infinity nor what is not a number.
+func Finite(x []float32) bool { return topBits(x) < 0x7f800000 }
+
+// topBits returns the bits of the largest magnitude, which have the order of the floats: that of an
+// infinity is above those of numbers, and those that are no number above that.
+func topBits(x []float32) uint32 {
+	top, n := fastTop(x)
+	for _, v := range x[n:] {
+		top = max(top, math.Float32bits(v)&^(1<<31))
 	}
+	return top
 }
 
 func dotF32(n int, w, x []byte) float32 {

@@ -54,6 +54,29 @@ func fastHalves(dst []byte, src []float32) int {
 	return whole
 }
 
+// fastFloats decodes the first of dst from F16, as many as it returns.
+func fastFloats(dst []float32, src []byte) int {
+	if isa.Current() < isa.AVX2 {
+		return 0
+	}
+	whole := len(dst) &^ 7
+	for i := 0; i < whole; i += mostHalves {
+		floatsAVX2(&dst[i], &src[2*i], min(whole-i, mostHalves))
+	}
+	return whole
+}
+
+// fastTop is topBits of the first of x, as many as it returns.
+func fastTop(x []float32) (top uint32, n int) {
+	if n = len(x) &^ 31; n == 0 || isa.Current() < isa.AVX2 {
+		return 0, 0
+	}
+	for i := 0; i < n; i += mostHalves {
+		top = max(top, topAVX2(&x[i], min(n-i, mostHalves)))
+	}
+	return top, n
+}
+
 // fastMeasure is measure in assembly.
 func fastMeasure(to []fitted, of []candidate, x, w []float64, low, top float64) bool {
 	switch level := isa.Current(); {

@@ -111,6 +111,37 @@ func TestHalvesLevels(t *testing.T) {
 	}
 }
 
+// TestFloatsLevels: every F16 is the same float at every level, and the largest magnitude is found
+// wherever it stands.
+func TestFloatsLevels(t *testing.T) {
+	all := make([]byte, 2*(1<<16-1)) // all but one, so that some are left over
+	for h := range 1<<16 - 1 {
+		binary.LittleEndian.PutUint16(all[2*h:], uint16(h))
+	}
+	for l := isa.Generic; l <= isa.Host(); l++ {
+		undo := isa.Set(l)
+		got := make([]float32, len(all)/2)
+		decodeF16(got, all)
+		for h, f := range got {
+			if want := F16ToF32(uint16(h)); math.Float32bits(f) != math.Float32bits(want) {
+				t.Fatalf("%v: %04x is %x, want %x", l, h, math.Float32bits(f), math.Float32bits(want))
+			}
+		}
+		const most = 1 << 14 // of a call of the assembly
+		x := make([]float32, most+100)
+		for _, i := range []int{0, 31, 32, most - 1, most, most + 95, most + 99} {
+			for _, v := range []float32{-1, float32(math.Inf(-1)), float32(math.NaN())} {
+				x[i] = v
+				if top := topBits(x); top != math.Float32bits(v)&^(1<<31) || Finite(x) != (v == -1) {
+					t.Errorf("%v: %v at %d: the largest is %x, finite %v", l, v, i, top, Finite(x))
+				}
+				x[i] = 0
+			}
+		}
+		undo()
+	}
+}
+
 func firstDifference(a, b []byte) int {
 	for i := range a {
 		if a[i] != b[i] {

@@ -42,7 +42,7 @@ func encodeQ8_0(dst []byte, src []float32) {
 	for b := range checkEncode(Q8_0, len(src), len(dst), 32, q8_0Bytes) {
 		p := (*[q8_0Bytes]byte)(dst[b*q8_0Bytes:])
 		x := (*[32]float32)(src[b*32:])
-		d := largest(x) / 127
+		d := math.Float32frombits(topBits(x[:])) / 127
 		id := inverse(d)
 		binary.LittleEndian.PutUint16(p[:], halfScale(float64(d)))
 		for i, v := range x {
@@ -56,13 +56,4 @@ func encodeQ8_0(dst []byte, src []float32) {
 func eightBits(v float32) int8 {
 	q := min(max(float64(v), -127), 127)
 	return int8(int32(q + math.Copysign(0.5, q)))
-}
-
-// largest is the largest magnitude: those of floats have the order of their bits.
-func largest(x *[32]float32) float32 {
-	var top uint32
-	for _, v := range x {
-		top = max(top, math.Float32bits(v)&^(1<<31))
-	}
-	return math.Float32frombits(top)
 }
