@@ -29,13 +29,15 @@ func topBits(x []float32) uint32 {
 
 func dotF32(n int, w, x []byte) float32 {
 	checkDot(F32, F32, n, w, x, 1, 4)
-	var s [4]float32
+	var s0, s1, s2, s3 float32 // variables, since the compiler keeps arrays in memory
 	for ; len(w) >= 16 && len(x) >= 16; w, x = w[16:], x[16:] {
-		s[0] += float32(getFloat(w) * getFloat(x))
-		s[1] += float32(getFloat(w[4:]) * getFloat(x[4:]))
-		s[2] += float32(getFloat(w[8:]) * getFloat(x[8:]))
-		s[3] += float32(getFloat(w[12:]) * getFloat(x[12:]))
+		a, b := (*[16]byte)(w), (*[16]byte)(x)
+		s0 += float32(getFloat(a[:]) * getFloat(b[:]))
+		s1 += float32(getFloat(a[4:]) * getFloat(b[4:]))
+		s2 += float32(getFloat(a[8:]) * getFloat(b[8:]))
+		s3 += float32(getFloat(a[12:]) * getFloat(b[12:]))
 	}
+	s := [4]float32{s0, s1, s2, s3}
 	for i := 0; i < len(w); i += 4 {
 		s[i/4] += float32(getFloat(w[i:]) * getFloat(x[i:]))
 	}

@@ -46,13 +46,15 @@ func measure(to []fitted, of []candidate, x, w []float64, low, top int) {
 // measureOne is measure of a candidate. Sum l of eight is of the elements 8i+l.
 func measureOne(c candidate, x, w []float64, low, top int) fitted {
 	var sq, sqq, sqx [8]float64
-	w = w[:len(x)]
-	for i, v := range x {
-		q := float64(clampRound(float64(float64(v+c.add)*c.inverse), low, top))
-		wq := float64(w[i] * q)
-		sq[i%8] += wq
-		sqq[i%8] += float64(wq * q)
-		sqx[i%8] += float64(wq * v)
+	for ; len(x) >= 8 && len(w) >= 8; x, w = x[8:], w[8:] {
+		v, by := (*[8]float64)(x), (*[8]float64)(w)
+		for l, v := range v {
+			q := float64(clampRound(float64(float64(v+c.add)*c.inverse), low, top))
+			wq := float64(by[l] * q)
+			sq[l] += wq
+			sqq[l] += float64(wq * q)
+			sqx[l] += float64(wq * v)
+		}
 	}
 	return fitted{ofEight(&sq), ofEight(&sqq), ofEight(&sqx)}
 }
