@@ -17,9 +17,9 @@ type Query struct {
 
 // A BatchAttention computes attention for all rows of a batch over a paged cache.
 // Adjacent rows of one sequence share what is read of the cache. Where there are few
-// rows, the partitions of a long sequence are spread over threads. A row's bits depend on
-// neither: they are those of KV.Attend. It is made once per number of heads and is not
-// safe for concurrent use.
+// rows, the partitions of a long sequence are spread over threads, and where these are few too, the
+// heads that share a key head. A row's bits depend on none of that: they are those of KV.Attend.
+// It is made once per number of heads and is not safe for concurrent use.
 type BatchAttention struct {
 	heads, kvHeads, group int
 
@@ -36,6 +36,7 @@ type BatchAttention struct {
 	queries      []Query
 	o            AttendOptions
 	partitions   int
+	pieces       int // of the heads that share a key head; more than 1 only where tiles are single rows
 	whole        threads.Region
 	onePartition threads.Region
 	merge        threads.Region
@@ -88,14 +89,19 @@ func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float3
 		a.ramp(o.Slopes)
 	}
 	a.cut(most)
+	items, single := len(a.tiles)*a.kvHeads, len(a.tiles) == len(queries)
+	a.pieces = 1
+	if chunks := items * a.partitions; single && chunks < p.Workers() {
+		a.pieces = min(a.group, (p.Workers()+chunks-1)/chunks)
+	}
 	// With a few chunks for each worker all workers finish at about the same time.
-	if items := len(a.tiles) * a.kvHeads; items >= 4*p.Workers() || p.Workers() == 1 || a.partitions == 1 || len(a.tiles) < len(queries) {
-		p.Run(items, &a.whole)
+	if items >= 4*p.Workers() || p.Workers() == 1 || a.partitions == 1 || !single {
+		p.Run(items*a.pieces, &a.whole)
 	} else {
 		for len(a.states) < items*a.partitions {
 			a.states = append(a.states, newSoftmax(a.group, kv.ValueDim))
 		}
-		p.Run(items*a.partitions, &a.onePartition)
+		p.Run(items*a.partitions*a.pieces, &a.onePartition)
 		p.Run(items, &a.merge)
 	}
 	a.dst, a.q, a.queries, a.o = nil, nil, nil, AttendOptions{}
@@ -130,29 +136,40 @@ func (a *BatchAttention) cut(most int) {
 
 func sameTable(a, b []int32) bool { return len(a) == len(b) && &a[0] == &b[0] }
 
-// load puts the queries of a tile and key head into s and returns the options
-// of that head.
-func (a *BatchAttention) load(s *Scratch, t attendTile, head int) AttendOptions {
-	n, o := a.group*a.kv.HeadDim, a.o
-	s.begin(a.kv, t.end-t.first)
+// load puts the queries of a tile and a piece of the heads of a key head into s and returns the
+// options of those heads.
+func (a *BatchAttention) load(s *Scratch, t attendTile, head int, h heads) AttendOptions {
+	n, o := a.kv.HeadDim, a.o
+	s.rows = (t.end - t.first) * (h.end - h.first)
 	for i := t.first; i < t.end; i++ {
-		copy(s.q[(i-t.first)*n:], a.q[(i*a.kvHeads+head)*n:][:n])
+		from := (i*a.kvHeads + head) * a.group
+		copy(s.q[(i-t.first)*a.group*n:], a.q[(from+h.first)*n:(from+h.end)*n])
 		s.reach[i-t.first], s.at[i-t.first] = reach{a.queries[i].First, a.queries[i].End}, a.queries[i].At
 	}
 	s.scaleQueries(a.kv, o.Scale)
+	first, end := head*a.group+h.first, head*a.group+h.end
 	if o.Sinks != nil {
-		o.Sinks = o.Sinks[head*a.group : (head+1)*a.group]
+		o.Sinks = o.Sinks[first:end]
 	}
 	if o.Slopes != nil {
-		o.Slopes, o.ramps = o.Slopes[head*a.group:(head+1)*a.group], o.ramps[head*a.group:(head+1)*a.group]
+		o.Slopes, o.ramps = o.Slopes[first:end], o.ramps[first:end]
 	}
 	return o
 }
 
+// heads are those of a key head from first up to end.
+type heads struct{ first, end int }
+
+func (a *BatchAttention) piece(i int) heads {
+	return heads{a.group * i / a.pieces, a.group * (i + 1) / a.pieces}
+}
+
 // attendWhole computes a tile's rows for one key head.
 func (a *BatchAttention) attendWhole(worker, c int) {
+	h := a.piece(c % a.pieces)
+	c /= a.pieces
 	s, t, head := a.scratch[worker], a.tiles[c/a.kvHeads], c%a.kvHeads
-	o := a.load(s, t, head)
+	o := a.load(s, t, head, h)
 	s.clear(&s.total, o.Sinks)
 	first, end := s.reach[0].first, 0
 	for _, r := range s.reach[:t.end-t.first] {
@@ -164,11 +181,13 @@ func (a *BatchAttention) attendWhole(worker, c int) {
 		s.total.merge(&s.partition, s.rows)
 	}
 	s.total.finish(s.rows)
-	a.store(s.total.out, t, head)
+	a.store(s.total.out, t, head, h)
 }
 
-// attendOnePartition computes one partition of one row for one key head.
+// attendOnePartition computes one partition of one row for a piece of the heads of one key head.
 func (a *BatchAttention) attendOnePartition(worker, c int) {
+	h := a.piece(c % a.pieces)
+	c /= a.pieces
 	// The heads of a partition are consecutive chunks, as are their keys and values.
 	head, p, item := c%a.kvHeads, c/a.kvHeads%a.partitions, c/a.kvHeads/a.partitions
 	s, t := a.scratch[worker], a.tiles[item]
@@ -176,30 +195,32 @@ func (a *BatchAttention) attendOnePartition(worker, c int) {
 	if p += q.First / a.kv.partition(); p*a.kv.partition() >= q.End {
 		return
 	}
-	o := a.load(s, t, head)
+	o := a.load(s, t, head, h)
 	a.kv.attendPartition(s, a.layer, head, q.Table, p, o)
 	st := &a.states[c]
-	copy(st.top, s.partition.top)
-	copy(st.sum, s.partition.sum)
-	copy(st.out, s.partition.out)
+	copy(st.top[h.first:h.end], s.partition.top)
+	copy(st.sum[h.first:h.end], s.partition.sum)
+	copy(st.out[h.first*a.kv.ValueDim:h.end*a.kv.ValueDim], s.partition.out)
 }
 
 // mergePartitions merges the partitions of one row and key head, in order.
 func (a *BatchAttention) mergePartitions(worker, c int) {
 	s, t, head := a.scratch[worker], a.tiles[c/a.kvHeads], c%a.kvHeads
-	o := a.load(s, t, head)
+	all := heads{0, a.group}
+	o := a.load(s, t, head, all)
 	s.clear(&s.total, o.Sinks)
 	q, partition := &a.queries[t.first], a.kv.partition()
 	for p := 0; (q.First/partition+p)*partition < q.End; p++ {
 		s.total.merge(&a.states[(c/a.kvHeads*a.partitions+p)*a.kvHeads+head], s.rows)
 	}
 	s.total.finish(s.rows)
-	a.store(s.total.out, t, head)
+	a.store(s.total.out, t, head, all)
 }
 
-func (a *BatchAttention) store(out []float32, t attendTile, head int) {
-	n := a.group * a.kv.ValueDim
+func (a *BatchAttention) store(out []float32, t attendTile, head int, h heads) {
+	n := a.kv.ValueDim
 	for i := t.first; i < t.end; i++ {
-		copy(a.dst[(i*a.kvHeads+head)*n:][:n], out[(i-t.first)*n:])
+		from := (i*a.kvHeads + head) * a.group
+		copy(a.dst[(from+h.first)*n:(from+h.end)*n], out[(i-t.first)*a.group*n:])
 	}
 }

@@ -88,7 +88,7 @@ func TestBatchAttention(t *testing.T) {
 						}
 					}
 					a := NewBatchAttention(kvHeads*group, kvHeads)
-					for _, workers := range []int{1, 3} {
+					for _, workers := range []int{1, 3, 7} {
 						p := threads.NewPool(workers)
 						dst := make([]float32, len(q))
 						a.Run(p, kv, 1, dst, q, tt.queries, o)

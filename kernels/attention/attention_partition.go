@@ -78,6 +78,9 @@ func (kv *KV) queryBytes(rows int) int {
 	return 0
 }
 
+// tokens is how many tokens the queries in s are of.
+func (s *Scratch) tokens() int { return (s.rows + s.group - 1) / s.group }
+
 // begin makes s ready for the queries of that many tokens, which the caller
 // puts into q.
 func (s *Scratch) begin(kv *KV, tokens int) { s.rows = s.group * tokens }
@@ -143,7 +146,7 @@ func (kv *KV) attendPartition(s *Scratch, layer, head int, table []int32, partit
 	span := kv.span()
 	// The tokens that any query reaches.
 	all := s.reach[0]
-	for _, r := range s.reach[1 : s.rows/s.group] {
+	for _, r := range s.reach[1:s.tokens()] {
 		all = reach{min(all.first, r.first), max(all.end, r.end)}
 	}
 	from, to := max(partition*kv.partition(), all.first/span*span), min((partition+1)*kv.partition(), all.end)
