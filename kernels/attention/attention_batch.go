@@ -91,7 +91,7 @@ func (a *BatchAttention) Run(p *threads.Pool, kv *KV, layer int, dst, q []float3
 	a.cut(most)
 	items, single := len(a.tiles)*a.kvHeads, len(a.tiles) == len(queries)
 	a.pieces = 1
-	if chunks := items * a.partitions; single && chunks < p.Workers() {
+	if chunks := items * a.partitions; single && chunks > 0 && chunks < p.Workers() {
 		a.pieces = min(a.group, (p.Workers()+chunks-1)/chunks)
 	}
 	// With a few chunks for each worker all workers finish at about the same time.

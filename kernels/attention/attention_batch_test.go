@@ -57,6 +57,7 @@ func TestBatchAttention(t *testing.T) {
 				name    string
 				queries []Query
 			}{
+				{"none", nil},
 				{"one short", []Query{{one, 0, 1, 0}}},
 				{"one long", []Query{{one, 0, long - 5, long - 6}}},
 				{"one long, window", []Query{{one, 3000, long, long - 1}}},
