@@ -97,9 +97,10 @@ func TestSlowReader(t *testing.T) {
 	if text != [2]string(want.text) || entries != before {
 		t.Errorf("%q with %d entries, want %q with %d", text, entries, want.text, before)
 	}
-	// The first, what was on its way behind it, one for each sequence, and what the end held back.
-	if deltas > 8 {
-		t.Errorf("%d Deltas for a reader that waited once", deltas)
+	// The first, what was on its way behind it, one for each sequence, and what the end held back: how
+	// much is on its way depends on the machine, but each token by itself it is not.
+	if deltas > before/3 {
+		t.Errorf("%d Deltas of %d tokens for a reader that waited once", deltas, before)
 	}
 }
 
