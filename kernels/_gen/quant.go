@@ -6,8 +6,7 @@ import "fmt"
 // F16; see kernels/quant/act.go. AVX2 serves every level: a group is 1 KB, read from the cache.
 func genActs(a *file) {
 	genTop(a)
-	genHalves(a)
-	genFloats(a)
+	genConverts(a)
 	genRound(a, "roundQ8_256AVX2", ", id float32", "roundQ8_256AVX2 writes 256 floats times id as quants, and their sums over 16 and 32.",
 		func(int) string { return a.arg("id") },
 		func(j int) {
@@ -65,42 +64,28 @@ func genTop(a *file) {
 	finish(a)
 }
 
-// genHalves writes {n} floats as F16, rounded to nearest even whatever the processor's mode.
-func genHalves(a *file) {
-	a.function("halvesAVX2", "dst *byte, v *float32, n int", "halvesAVX2 writes n floats as F16, n a positive multiple of 8.")
-	a.use(
-		"dst", "DI", "v", "SI", // next
-		"n", "CX", // floats left
-		"floats", y(0),
-	)
-	a.load("dst", "v", "n")
-	a.l("next")
-	a.f("VMOVUPS ({v}), {floats}")
-	a.f("VCVTPS2PH $0, {floats}, ({dst})")
-	a.f("ADDQ $32, {v}")
-	a.f("ADDQ $16, {dst}")
-	a.f("SUBQ $8, {n}")
-	a.f("JNZ next")
-	finish(a)
-}
-
-// genFloats writes {n} floats of F16, exactly.
-func genFloats(a *file) {
-	a.function("floatsAVX2", "dst *float32, h *byte, n int", "floatsAVX2 writes n floats of F16, n a positive multiple of 8.")
-	a.use(
-		"dst", "DI", "h", "SI", // next
-		"n", "CX", // floats left
-		"floats", y(0),
-	)
-	a.load("dst", "h", "n")
-	a.l("next")
-	a.f("VCVTPH2PS ({h}), {floats}")
-	a.f("VMOVUPS {floats}, ({dst})")
-	a.f("ADDQ $16, {h}")
-	a.f("ADDQ $32, {dst}")
-	a.f("SUBQ $8, {n}")
-	a.f("JNZ next")
-	finish(a)
+// genConverts writes F16 of floats, rounded to nearest even whatever the processor's mode, and floats of
+// F16, exactly.
+func genConverts(a *file) {
+	convert := func(fn, params, doc, load, store string, from, to int) {
+		a.function(fn, params, fn+" writes n floats "+doc+", n a positive multiple of 8.")
+		a.use(
+			"dst", "DI", "src", "SI", // next
+			"n", "CX", // floats left
+			"floats", y(0),
+		)
+		a.load("dst", "src", "n")
+		a.l("next")
+		a.f("%s ({src}), {floats}", load)
+		a.f("%s {floats}, ({dst})", store)
+		a.f("ADDQ $%d, {src}", 8*from)
+		a.f("ADDQ $%d, {dst}", 8*to)
+		a.f("SUBQ $8, {n}")
+		a.f("JNZ next")
+		finish(a)
+	}
+	convert("halvesAVX2", "dst *byte, src *float32, n int", "as F16", "VMOVUPS", "VCVTPS2PH $0,", 4, 2)
+	convert("floatsAVX2", "dst *float32, src *byte, n int", "of F16", "VCVTPH2PS", "VMOVUPS", 2, 4)
 }
 
 // genRound writes round(v·scale) of 256 floats as int8 at {dst}; id(j) is the operand that

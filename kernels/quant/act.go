@@ -134,13 +134,7 @@ func scaleOf(top uint32) (d, id float32) {
 
 // roundInto writes v as multiples of the scale it returns.
 func roundInto(q []byte, v []float32) float32 {
-	// Magnitudes of floats order as their bits do, NaN above infinity, so one
-	// integer maximum finds the largest and any infinity or NaN.
-	var top uint32
-	for _, x := range v {
-		top = max(top, math.Float32bits(x)&^(1<<31))
-	}
-	d, id := scaleOf(top)
+	d, id := scaleOf(topBits(v))
 	if id == 0 {
 		clear(q)
 		return d

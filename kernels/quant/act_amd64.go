@@ -10,10 +10,10 @@ package quant
 func topAVX2(v *float32, n int) (top uint32)
 
 //go:noescape
-func halvesAVX2(dst *byte, v *float32, n int)
+func halvesAVX2(dst *byte, src *float32, n int)
 
 //go:noescape
-func floatsAVX2(dst *float32, h *byte, n int)
+func floatsAVX2(dst *float32, src *byte, n int)
 
 //go:noescape
 func roundQ8_256AVX2(dst *byte, v *float32, id float32)

@@ -63,10 +63,10 @@ next:
 
 // halvesAVX2 writes n floats as F16, n a positive multiple of 8.
 //
-// func halvesAVX2(dst *byte, v *float32, n int)
+// func halvesAVX2(dst *byte, src *float32, n int)
 TEXT ·halvesAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
-	MOVQ v+8(FP), SI
+	MOVQ src+8(FP), SI
 	MOVQ n+16(FP), CX
 
 next:
@@ -81,10 +81,10 @@ next:
 
 // floatsAVX2 writes n floats of F16, n a positive multiple of 8.
 //
-// func floatsAVX2(dst *float32, h *byte, n int)
+// func floatsAVX2(dst *float32, src *byte, n int)
 TEXT ·floatsAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
-	MOVQ h+8(FP), SI
+	MOVQ src+8(FP), SI
 	MOVQ n+16(FP), CX
 
 next:

@@ -30,20 +30,7 @@ type candidate struct{ inverse, add float64 }
 // fitted are weighted sums over the quants q of a candidate: Σw·q, Σw·q² and Σw·q·x.
 type fitted struct{ q, qq, qx float64 }
 
-// measure rounds x to quants low to top under each candidate and sums over them.
-func measure(to []fitted, of []candidate, x, w []float64, low, top int) {
-	if len(of) == 0 || len(to) < len(of) || len(x) == 0 || len(x)%8 != 0 || len(w) < len(x) {
-		panic("quant: measure of sizes that do not fit")
-	}
-	if fastMeasure(to, of, x, w, float64(low), float64(top)) {
-		return
-	}
-	for i, c := range of {
-		to[i] = measureOne(c, x, w, low, top)
-	}
-}
-
-// measureOne is measure of a candidate. Sum l of eight is of the elements 8i+l.
+// measureOne is trials.measure of a candidate. Sum l of eight is of the elements 8i+l.
 func measureOne(c candidate, x, w []float64, low, top int) fitted {
 	var sq, sqq, sqx [8]float64
 	for ; len(x) >= 8 && len(w) >= 8; x, w = x[8:], w[8:] {
@@ -136,10 +123,19 @@ type trials struct {
 	sums [26]fitted
 }
 
-// measure returns the sums of the first n.
+// measure rounds x to quants low to top under each of the first n candidates and returns the sums
+// over them.
 func (t *trials) measure(n int, x, w []float64, low, top int) []fitted {
-	measure(t.sums[:], t.of[:n], x, w, low, top)
-	return t.sums[:n]
+	if n == 0 || len(x) == 0 || len(x)%8 != 0 || len(w) < len(x) {
+		panic("quant: measure of sizes that do not fit")
+	}
+	to, of := t.sums[:n], t.of[:n]
+	if !fastMeasure(to, of, x, w, float64(low), float64(top)) {
+		for i, c := range of {
+			to[i] = measureOne(c, x, w, low, top)
+		}
+	}
+	return to
 }
 
 // refined is how often a scale that was fitted is fitted again: rounding by it can only lower the

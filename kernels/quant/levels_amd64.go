@@ -77,7 +77,7 @@ func fastTop(x []float32) (top uint32, n int) {
 	return top, n
 }
 
-// fastMeasure is measure in assembly.
+// fastMeasure is measureOne of each candidate, in assembly.
 func fastMeasure(to []fitted, of []candidate, x, w []float64, low, top float64) bool {
 	switch level := isa.Current(); {
 	case level >= isa.AVX512:
