@@ -169,7 +169,7 @@ func (kv *KV) Attend(dst, q []float32, layer, head int, table []int32, first, n 
 	if len(dst) != group*kv.ValueDim || len(q) != group*dim || first < 0 || first >= n || (n-1)/kv.BlockSize >= len(table) || o.Sinks != nil && len(o.Sinks) != group || o.Slopes != nil && len(o.Slopes) != group {
 		panic(fmt.Sprintf("attention: attention of %d floats into %d over tokens %d to %d in %d blocks with %d sinks and %d slopes", len(q), len(dst), first, n, len(table), len(o.Sinks), len(o.Slopes)))
 	}
-	s.begin(kv, 1)
+	s.rows = s.group
 	copy(s.q, q)
 	s.scaleQueries(kv, o.Scale)
 	s.reach[0], s.at[0] = reach{first, n}, n-1

@@ -139,14 +139,20 @@ func sameTable(a, b []int32) bool { return len(a) == len(b) && &a[0] == &b[0] }
 // load puts the queries of a tile and a piece of the heads of a key head into s and returns the
 // options of those heads.
 func (a *BatchAttention) load(s *Scratch, t attendTile, head int, h heads) AttendOptions {
-	n, o := a.kv.HeadDim, a.o
+	n := a.kv.HeadDim
 	s.rows = (t.end - t.first) * (h.end - h.first)
 	for i := t.first; i < t.end; i++ {
 		from := (i*a.kvHeads + head) * a.group
 		copy(s.q[(i-t.first)*a.group*n:], a.q[(from+h.first)*n:(from+h.end)*n])
 		s.reach[i-t.first], s.at[i-t.first] = reach{a.queries[i].First, a.queries[i].End}, a.queries[i].At
 	}
-	s.scaleQueries(a.kv, o.Scale)
+	s.scaleQueries(a.kv, a.o.Scale)
+	return a.options(head, h)
+}
+
+// options are those of some heads of a key head.
+func (a *BatchAttention) options(head int, h heads) AttendOptions {
+	o := a.o
 	first, end := head*a.group+h.first, head*a.group+h.end
 	if o.Sinks != nil {
 		o.Sinks = o.Sinks[first:end]
@@ -207,8 +213,8 @@ func (a *BatchAttention) attendOnePartition(worker, c int) {
 func (a *BatchAttention) mergePartitions(worker, c int) {
 	s, t, head := a.scratch[worker], a.tiles[c/a.kvHeads], c%a.kvHeads
 	all := heads{0, a.group}
-	o := a.load(s, t, head, all)
-	s.clear(&s.total, o.Sinks)
+	s.rows = a.group
+	s.clear(&s.total, a.options(head, all).Sinks)
 	q, partition := &a.queries[t.first], a.kv.partition()
 	for p := 0; (q.First/partition+p)*partition < q.End; p++ {
 		s.total.merge(&a.states[(c/a.kvHeads*a.partitions+p)*a.kvHeads+head], s.rows)

@@ -81,10 +81,6 @@ func (kv *KV) queryBytes(rows int) int {
 // tokens is how many tokens the queries in s are of.
 func (s *Scratch) tokens() int { return (s.rows + s.group - 1) / s.group }
 
-// begin makes s ready for the queries of that many tokens, which the caller
-// puts into q.
-func (s *Scratch) begin(kv *KV, tokens int) { s.rows = s.group * tokens }
-
 // scaleQueries multiplies the queries in q by scale, which saves multiplying scores, and
 // quantises them where the kernels want that.
 func (s *Scratch) scaleQueries(kv *KV, scale float32) {
