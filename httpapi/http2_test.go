@@ -23,7 +23,7 @@ func newBubble2(t *testing.T, o httpapi.Options) *httptest.Server {
 	t.Helper()
 	var only http.Protocols
 	only.SetUnencryptedHTTP2(true)
-	ln := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	ln := newPipes()
 	s := &httptest.Server{Listener: ln, Config: &http.Server{Handler: newAPI(t, o), Protocols: &only}}
 	s.Start()
 	s.Client().Transport = &http.Transport{Protocols: &only, DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.dial() }}
@@ -179,7 +179,7 @@ func TestHTTP2ConnectionThatStalls(t *testing.T) {
 				ok = yield(delta(strings.Repeat("x", 1<<10)), nil)
 			}
 		})})
-		ln := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		ln := newPipes()
 		ctx, stop := context.WithCancel(t.Context())
 		out := make(chan error, 1)
 		go func() {

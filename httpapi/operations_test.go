@@ -17,7 +17,7 @@ import (
 // ends; readiness of a model does not hide that.
 func TestShutdownDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ln := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		ln := newPipes()
 		a := newAPI(t, httpapi.Options{ShutdownDelay: 10 * time.Second})
 		ctx, stop := context.WithCancel(t.Context())
 		served := make(chan error, 1)

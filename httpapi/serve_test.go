@@ -170,7 +170,7 @@ func TestServeRefusesPublicAddressWithoutKeys(t *testing.T) {
 
 // A fullListener is of a process that may open no more files.
 type fullListener struct {
-	pipes
+	*pipes
 	failures int
 }
 
@@ -186,7 +186,7 @@ func (l *fullListener) Accept() (net.Conn, error) {
 func TestAcceptFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
-		ln := &fullListener{pipes{conns: make(chan net.Conn), closed: make(chan struct{})}, 100}
+		ln := &fullListener{newPipes(), 100}
 		ctx, stop := context.WithCancel(t.Context())
 		out := make(chan error, 1)
 		a := newAPI(t, httpapi.Options{Log: log.logger()})
@@ -215,7 +215,7 @@ func TestAcceptFails(t *testing.T) {
 func TestConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
-		ln := &fullListener{pipes{conns: make(chan net.Conn), closed: make(chan struct{})}, 0}
+		ln := newPipes()
 		ctx, stop := context.WithCancel(t.Context())
 		out := make(chan error, 1)
 		a := newAPI(t, httpapi.Options{Log: log.logger(), Connections: 2, Idle: time.Hour, ReadHeader: time.Hour})

@@ -79,7 +79,7 @@ func newServerOf(t testing.TB, a *httpapi.API) *httptest.Server {
 // timeouts are those of the bubble's clock. dialBubble opens one.
 func newBubble(t *testing.T, o httpapi.Options) *httptest.Server {
 	t.Helper()
-	ln := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	ln := newPipes()
 	s := &httptest.Server{Listener: ln, Config: &http.Server{Handler: newAPI(t, o)}}
 	s.Start()
 	s.Client().Transport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.dial() }}
@@ -105,6 +105,10 @@ type pipes struct {
 	conns  chan net.Conn
 	once   sync.Once
 	closed chan struct{}
+}
+
+func newPipes() *pipes {
+	return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
 func (l *pipes) dial() (net.Conn, error) {
