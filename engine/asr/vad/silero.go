@@ -132,17 +132,22 @@ func NewSilero(set *weights.Set) (*Silero, error) {
 // Listen implements Detector.
 func (s *Silero) Listen() Listener { return &sileroEar{net: s} }
 
-// A sileroEar is a Silero with its memory.
+// A sileroEar is a Silero with its memory, and room for what it computes of a hop.
 type sileroEar struct {
 	net          *Silero
 	past         [sileroPast]float32
 	hidden, cell [sileroHidden]float32
+
+	in    [sileroPast + Hop + sileroPast]float32 // what came before, the hop, and its end mirrored
+	wave  [sileroFrames * 2 * sileroBins]float32
+	a, b  [(sileroFrames + 2) * sileroBins]float32 // of layers, with a frame of zeros before and after them
+	gates [4 * sileroHidden]float32
 }
 
 // Hear implements Listener.
 func (e *sileroEar) Hear(x []float32) float32 {
 	const width = sileroPast + Hop
-	var in [width + sileroPast]float32 // and mirrored beyond the end
+	in, wave := &e.in, &e.wave
 	copy(in[:], e.past[:])
 	copy(in[sileroPast:], x)
 	for i := range sileroPast {
@@ -150,17 +155,15 @@ func (e *sileroEar) Hear(x []float32) float32 {
 	}
 	copy(e.past[:], x[Hop-sileroPast:])
 
-	// Frames of a layer's input have a frame of zeros before and after them.
-	var a, b [(sileroFrames + 2) * sileroBins]float32
-	var wave [sileroFrames * 2 * sileroBins]float32
+	clear(e.a[:sileroBins])
 	gemm.Multiply(wave[:], 2*sileroBins, in[:], sileroStride, sileroFrames, e.net.basis, nil, false)
 	for f := range sileroFrames {
 		re, im := wave[2*f*sileroBins:], wave[(2*f+1)*sileroBins:]
 		for k := range sileroBins {
-			a[(f+1)*sileroBins+k] = float32(math.Sqrt(float64(re[k]*re[k] + im[k]*im[k])))
+			e.a[(f+1)*sileroBins+k] = float32(math.Sqrt(float64(re[k]*re[k] + im[k]*im[k])))
 		}
 	}
-	from, to, frames := a[:], b[:], sileroFrames
+	from, to, frames := e.a[:], e.b[:], sileroFrames
 	for i := range e.net.layers {
 		frames = e.net.layers[i].run(to, from, frames)
 		from, to = to, from
@@ -188,7 +191,7 @@ func (l *sileroLayer) run(dst, x []float32, frames int) int {
 // Hochreiter & Schmidhuber, "Long Short-Term Memory", 1997, with forget gates.
 func (e *sileroEar) remember(x []float32) float32 {
 	const h = sileroHidden
-	var gates [4 * h]float32
+	gates := &e.gates
 	gemm.Multiply(gates[:], 4*h, x, h, 1, e.net.ih, e.net.bias, false)
 	gemm.Multiply(gates[:], 4*h, e.hidden[:], h, 1, e.net.hh, nil, true)
 	sum := e.net.offset

@@ -29,7 +29,7 @@ type vadGolden struct {
 }
 
 // recorded is eleven seconds of speech.
-func recorded(t *testing.T) []float32 {
+func recorded(t testing.TB) []float32 {
 	t.Helper()
 	f, err := os.Open(fixtures.Path(t, "whisper", "jfk.wav"))
 	if err != nil {
@@ -45,7 +45,7 @@ func recorded(t *testing.T) []float32 {
 		t.Fatal(err)
 	}
 	x := make([]float32, 12*audio.Rate)
-	n, err := audio.NewReader(mono)(t.Context(), x)
+	n, err := audio.NewReader(mono)(context.Background(), x)
 	if err != io.EOF {
 		t.Fatal(err)
 	}
@@ -299,5 +299,30 @@ func TestForget(t *testing.T) {
 	}
 	if g.Forget(1000); len(g.pieces) != 1 {
 		t.Errorf("left %v; the last piece stays", g.pieces)
+	}
+}
+
+// What a second of speech costs each detector, of 31 hops.
+func BenchmarkHear(b *testing.B) {
+	silero, err := OpenSilero(fixtures.Path(b, "vad", "silero-v6.2.0-ggml.bin"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	x := recorded(b)
+	for _, tt := range []struct {
+		name string
+		by   Detector
+	}{{"silero", silero}, {"energy", EnergyDetector{}}} {
+		b.Run(tt.name, func(b *testing.B) {
+			b.ReportAllocs()
+			l, at := tt.by.Listen(), 0
+			for b.Loop() {
+				l.Hear(x[at : at+Hop])
+				if at += Hop; at+Hop > len(x) {
+					at = 0
+				}
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(b.N)*audio.Rate/Hop, "µs/s")
+		})
 	}
 }
