@@ -70,12 +70,15 @@ func (v vec) logic(a *file, op, x, y, to string) {
 	a.f("%s %s, %s, %s", op, x, y, to)
 }
 
-// sinOf makes {y} ± sin({y}), of which only the square is wanted:
+// sinOf makes {y} ± sin({y}); where the sign is wanted, {t3} is the bit to turn it with:
 // x = k·π + r with |r| ≤ π/2 (π in two parts, Cody & Waite, 1980), sin r by its Taylor
 // polynomial of degree 11, whose remainder is below 6·10⁻⁸. {t1} and {t2} are scratch.
-func sinOf(a *file, v vec) {
+func sinOf(a *file, v vec, signed bool) {
 	v.fill(a, point(pShift), "{t1}")
 	v.with(a, "VFMADD231PS", point(pInvPi), "{y}, {t1}") // k in the low bits
+	if signed {
+		a.f("VPSLLD $31, {t1}, {t3}") // sin(k·π + r) is -sin r where k is odd
+	}
 	v.with(a, "VSUBPS", point(pShift), "{t1}, {t2}")
 	v.with(a, "VFNMADD231PS", point(pPiHi), "{t2}, {y}")
 	v.with(a, "VFNMADD231PS", point(pPiLo), "{t2}, {y}")
@@ -99,6 +102,7 @@ func genPoints(a *file) {
 		genGELU(a, v)
 		genGELUTanh(a, v)
 		genLeaky(a, v)
+		genSin(a, v)
 		genSnake(a, v)
 		genColumns(a, v)
 		genSums(a, v)
@@ -280,6 +284,25 @@ func genLeaky(a *file, v vec) {
 	finish(a)
 }
 
+// genSin writes sines.
+func genSin(a *file, v vec) {
+	r := v.reg
+	a.function("sin"+v.level, "dst, x *float32, n int", "sin"+v.level+" is Sin for n floats of at most 2²², n a multiple of the vector.")
+	a.use(
+		"t1", r(1), "t2", r(2), "t3", r(3), "dst", "DI", "x", "SI",
+		"n", "CX", // left
+		"y", r(0),
+	)
+	a.load("dst", "x", "n")
+	pointwise(a, v, []string{"{dst}", "{x}"}, func() {
+		a.f("VMOVUPS ({x}), {y}")
+		sinOf(a, v, true)
+		a.f("VXORPS {t3}, {y}, {y}")
+		a.f("VMOVUPS {y}, ({dst})")
+	})
+	finish(a)
+}
+
 // genSnake writes the activation snake, t + sin²(alpha·t)·inverse (Ziyin et al., 2020).
 func genSnake(a *file, v vec) {
 	r := v.reg
@@ -297,7 +320,7 @@ func genSnake(a *file, v vec) {
 		a.f("VMOVUPS ({shift}), {t}")
 		a.f("VFMADD231PS ({x}), {t1}, {t}")
 		a.f("VMULPS ({alpha}), {t}, {y}")
-		sinOf(a, v)
+		sinOf(a, v, false)
 		a.f("VMULPS {y}, {y}, {y}")
 		a.f("VFMADD231PS ({inverse}), {y}, {t}")
 		a.f("VMOVUPS {t}, ({dst})")

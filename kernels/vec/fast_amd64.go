@@ -10,11 +10,11 @@ func vectors() *vector { return &vectorLevels[isa.Current()] }
 var vectorLevels = [...]vector{
 	isa.Generic: {},
 	isa.AVX2: {8, siluGateAVX2, expSumAVX2, &points{
-		tanhAVX2, sigmoidAVX2, geluAVX2, geluTanhAVX2, leakyAVX2, snakeAVX2, columnSumsAVX2, columnSquaresAVX2,
+		tanhAVX2, sigmoidAVX2, sinAVX2, geluAVX2, geluTanhAVX2, leakyAVX2, snakeAVX2, columnSumsAVX2, columnSquaresAVX2,
 		sumAVX2, squaresAVX2, normalAVX2, scaleMaxAVX2, scaleAVX2, addAVX2, mulAVX2, maxAVX2, plusAVX2, affineAVX2, bendAVX2, ropeAdjacentAVX2, ropeHalvesAVX2,
 	}},
 	isa.AVX512: {16, siluGateAVX512, expSumAVX512, &points{
-		tanhAVX512, sigmoidAVX512, geluAVX512, geluTanhAVX512, leakyAVX512, snakeAVX512, columnSumsAVX512, columnSquaresAVX512,
+		tanhAVX512, sigmoidAVX512, sinAVX512, geluAVX512, geluTanhAVX512, leakyAVX512, snakeAVX512, columnSumsAVX512, columnSquaresAVX512,
 		sumAVX512, squaresAVX512, normalAVX512, scaleMaxAVX512, scaleAVX512, addAVX512, mulAVX512, maxAVX512, plusAVX512, affineAVX512, bendAVX512, ropeAdjacentAVX2, ropeHalvesAVX2,
 	}},
 }

@@ -31,6 +31,9 @@ func geluTanhAVX512(dst, x, up *float32, n int)
 func leakyAVX512(dst, x, scale, shift *float32, n int, slope float32)
 
 //go:noescape
+func sinAVX512(dst, x *float32, n int)
+
+//go:noescape
 func snakeAVX512(dst, x, scale, shift, alpha, inverse *float32, n int)
 
 //go:noescape
@@ -86,6 +89,9 @@ func geluTanhAVX2(dst, x, up *float32, n int)
 
 //go:noescape
 func leakyAVX2(dst, x, scale, shift *float32, n int, slope float32)
+
+//go:noescape
+func sinAVX2(dst, x *float32, n int)
 
 //go:noescape
 func snakeAVX2(dst, x, scale, shift, alpha, inverse *float32, n int)

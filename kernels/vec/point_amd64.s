@@ -501,6 +501,44 @@ loop7Done:
 	VZEROUPPER
 	RET
 
+// sinAVX512 is Sin for n floats of at most 2²², n a multiple of the vector.
+//
+// func sinAVX512(dst, x *float32, n int)
+TEXT ·sinAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	SUBQ $16, CX
+	JLT  loop8Done
+
+loop8:
+	VMOVUPS           (SI), Z0
+	VBROADCASTSS      pointConst<>+32(SB), Z1
+	VFMADD231PS.BCST  pointConst<>+0(SB), Z0, Z1
+	VPSLLD            $31, Z1, Z3
+	VSUBPS.BCST       pointConst<>+32(SB), Z1, Z2
+	VFNMADD231PS.BCST pointConst<>+64(SB), Z2, Z0
+	VFNMADD231PS.BCST pointConst<>+96(SB), Z2, Z0
+	VMULPS            Z0, Z0, Z1
+	VBROADCASTSS      pointConst<>+128(SB), Z2
+	VFMADD213PS.BCST  pointConst<>+160(SB), Z1, Z2
+	VFMADD213PS.BCST  pointConst<>+192(SB), Z1, Z2
+	VFMADD213PS.BCST  pointConst<>+224(SB), Z1, Z2
+	VFMADD213PS.BCST  pointConst<>+256(SB), Z1, Z2
+	VMULPS            Z1, Z2, Z2
+	VFMADD213PS       Z0, Z0, Z2
+	VMOVAPS           Z2, Z0
+	VXORPS            Z3, Z0, Z0
+	VMOVUPS           Z0, (DI)
+	ADDQ              $64, DI
+	ADDQ              $64, SI
+	SUBQ              $16, CX
+	JGE               loop8
+
+loop8Done:
+	VZEROUPPER
+	RET
+
 // snakeAVX512 writes t + sin²(alpha·t)·inverse, t = x·scale + shift, for n floats, n a multiple of the vector.
 //
 // func snakeAVX512(dst, x, scale, shift, alpha, inverse *float32, n int)
@@ -513,9 +551,9 @@ TEXT ·snakeAVX512(SB), NOSPLIT, $0-56
 	MOVQ inverse+40(FP), R10
 	MOVQ n+48(FP), CX
 	SUBQ $16, CX
-	JLT  loop8Done
+	JLT  loop9Done
 
-loop8:
+loop9:
 	VMOVUPS           (DX), Z1
 	VMOVUPS           (R8), Z4
 	VFMADD231PS       (SI), Z1, Z4
@@ -544,9 +582,9 @@ loop8:
 	ADDQ              $64, R9
 	ADDQ              $64, R10
 	SUBQ              $16, CX
-	JGE               loop8
+	JGE               loop9
 
-loop8Done:
+loop9Done:
 	VZEROUPPER
 	RET
 
@@ -561,9 +599,9 @@ TEXT ·columnSumsAVX512(SB), NOSPLIT, $0-40
 	MOVQ rows+24(FP), R10
 	MOVQ n+32(FP), CX
 	SUBQ $64, CX
-	JLT  loop9Done
+	JLT  loop10Done
 
-loop9:
+loop10:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -571,14 +609,14 @@ loop9:
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down10:
+down11:
 	VADDPS  0(BX), Z0, Z0
 	VADDPS  64(BX), Z1, Z1
 	VADDPS  128(BX), Z2, Z2
 	VADDPS  192(BX), Z3, Z3
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down10
+	JNZ     down11
 	VMOVUPS Z0, 0(DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -586,30 +624,30 @@ down10:
 	ADDQ    $256, DI
 	ADDQ    $256, SI
 	SUBQ    $64, CX
-	JGE     loop9
+	JGE     loop10
 
-loop9Done:
+loop10Done:
 	ADDQ $64, CX
 	SUBQ $16, CX
-	JLT  loop11Done
+	JLT  loop12Done
 
-loop11:
+loop12:
 	VXORPS Z0, Z0, Z0
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down12:
+down13:
 	VADDPS  0(BX), Z0, Z0
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down12
+	JNZ     down13
 	VMOVUPS Z0, 0(DI)
 	ADDQ    $64, DI
 	ADDQ    $64, SI
 	SUBQ    $16, CX
-	JGE     loop11
+	JGE     loop12
 
-loop11Done:
+loop12Done:
 	VZEROUPPER
 	RET
 
@@ -625,9 +663,9 @@ TEXT ·columnSquaresAVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+32(FP), R10
 	MOVQ n+40(FP), CX
 	SUBQ $64, CX
-	JLT  loop13Done
+	JLT  loop14Done
 
-loop13:
+loop14:
 	VXORPS  Z0, Z0, Z0
 	VMOVUPS 0(R9), Z4
 	VXORPS  Z1, Z1, Z1
@@ -639,7 +677,7 @@ loop13:
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down14:
+down15:
 	VMOVUPS     0(BX), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -654,7 +692,7 @@ down14:
 	VFMADD231PS Z11, Z11, Z3
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down14
+	JNZ         down15
 	VMOVUPS     Z0, 0(DI)
 	VMOVUPS     Z1, 64(DI)
 	VMOVUPS     Z2, 128(DI)
@@ -663,34 +701,34 @@ down14:
 	ADDQ        $256, SI
 	ADDQ        $256, R9
 	SUBQ        $64, CX
-	JGE         loop13
+	JGE         loop14
 
-loop13Done:
+loop14Done:
 	ADDQ $64, CX
 	SUBQ $16, CX
-	JLT  loop15Done
+	JLT  loop16Done
 
-loop15:
+loop16:
 	VXORPS  Z0, Z0, Z0
 	VMOVUPS 0(R9), Z4
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down16:
+down17:
 	VMOVUPS     0(BX), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down16
+	JNZ         down17
 	VMOVUPS     Z0, 0(DI)
 	ADDQ        $64, DI
 	ADDQ        $64, SI
 	ADDQ        $64, R9
 	SUBQ        $16, CX
-	JGE         loop15
+	JGE         loop16
 
-loop15Done:
+loop16Done:
 	VZEROUPPER
 	RET
 
@@ -703,27 +741,27 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-20
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	SUBQ   $32, CX
-	JLT    loop17Done
+	JLT    loop18Done
 
-loop17:
+loop18:
 	VADDPS 0(SI), Z0, Z0
 	VADDPS 64(SI), Z1, Z1
 	ADDQ   $128, SI
 	SUBQ   $32, CX
-	JGE    loop17
-
-loop17Done:
-	ADDQ $32, CX
-	SUBQ $16, CX
-	JLT  loop18Done
-
-loop18:
-	VADDPS 0(SI), Z0, Z0
-	ADDQ   $64, SI
-	SUBQ   $16, CX
 	JGE    loop18
 
 loop18Done:
+	ADDQ $32, CX
+	SUBQ $16, CX
+	JLT  loop19Done
+
+loop19:
+	VADDPS 0(SI), Z0, Z0
+	ADDQ   $64, SI
+	SUBQ   $16, CX
+	JGE    loop19
+
+loop19Done:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $1, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -747,9 +785,9 @@ TEXT ·squaresAVX512(SB), NOSPLIT, $0-28
 	VXORPS       Z0, Z0, Z0
 	VXORPS       Z1, Z1, Z1
 	SUBQ         $32, CX
-	JLT          loop19Done
+	JLT          loop20Done
 
-loop19:
+loop20:
 	VMOVUPS     0(SI), Z2
 	VSUBPS      Z4, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
@@ -758,22 +796,22 @@ loop19:
 	VFMADD231PS Z3, Z3, Z1
 	ADDQ        $128, SI
 	SUBQ        $32, CX
-	JGE         loop19
+	JGE         loop20
 
-loop19Done:
+loop20Done:
 	ADDQ $32, CX
 	SUBQ $16, CX
-	JLT  loop20Done
+	JLT  loop21Done
 
-loop20:
+loop21:
 	VMOVUPS     0(SI), Z2
 	VSUBPS      Z4, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        $64, SI
 	SUBQ        $16, CX
-	JGE         loop20
+	JGE         loop21
 
-loop20Done:
+loop21Done:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $1, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -799,27 +837,27 @@ TEXT ·normalAVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS less+40(FP), Z4
 	VBROADCASTSS by+44(FP), Z5
 	SUBQ         $16, CX
-	JLT          loop21Done
+	JLT          loop22Done
 
-loop21:
+loop22:
 	VMOVUPS (SI), Z0
 	VSUBPS  Z4, Z0, Z0
 	VMULPS  Z5, Z0, Z0
 	VMULPS  (DX), Z0, Z0
 	TESTQ   R8, R8
-	JZ      plain22
+	JZ      plain23
 	VADDPS  (R8), Z0, Z0
 	ADDQ    $64, R8
 
-plain22:
+plain23:
 	VMOVUPS Z0, (DI)
 	ADDQ    $64, DI
 	ADDQ    $64, SI
 	ADDQ    $64, DX
 	SUBQ    $16, CX
-	JGE     loop21
+	JGE     loop22
 
-loop21Done:
+loop22Done:
 	VZEROUPPER
 	RET
 
@@ -832,17 +870,17 @@ TEXT ·scaleMaxAVX512(SB), NOSPLIT, $0-28
 	VBROADCASTSS by+16(FP), Z5
 	VBROADCASTSS pointConst<>+704(SB), Z6
 	SUBQ         $16, CX
-	JLT          loop23Done
+	JLT          loop24Done
 
-loop23:
+loop24:
 	VMULPS  (DI), Z5, Z0
 	VMOVUPS Z0, (DI)
 	VMAXPS  Z6, Z0, Z6
 	ADDQ    $64, DI
 	SUBQ    $16, CX
-	JGE     loop23
+	JGE     loop24
 
-loop23Done:
+loop24Done:
 	VEXTRACTF64X4 $1, Z6, Y0
 	VMAXPS        Y0, Y6, Y6
 	VEXTRACTF128  $1, Y6, X0
@@ -864,17 +902,17 @@ TEXT ·scaleAVX512(SB), NOSPLIT, $0-28
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS by+24(FP), Z5
 	SUBQ         $16, CX
-	JLT          loop24Done
+	JLT          loop25Done
 
-loop24:
+loop25:
 	VMULPS  (SI), Z5, Z0
 	VMOVUPS Z0, (DI)
 	ADDQ    $64, DI
 	ADDQ    $64, SI
 	SUBQ    $16, CX
-	JGE     loop24
+	JGE     loop25
 
-loop24Done:
+loop25Done:
 	VZEROUPPER
 	RET
 
@@ -887,9 +925,9 @@ TEXT ·addAVX512(SB), NOSPLIT, $0-32
 	MOVQ y+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $16, CX
-	JLT  loop25Done
+	JLT  loop26Done
 
-loop25:
+loop26:
 	VMOVUPS (SI), Z0
 	VADDPS  (DX), Z0, Z0
 	VMOVUPS Z0, (DI)
@@ -897,9 +935,9 @@ loop25:
 	ADDQ    $64, SI
 	ADDQ    $64, DX
 	SUBQ    $16, CX
-	JGE     loop25
+	JGE     loop26
 
-loop25Done:
+loop26Done:
 	VZEROUPPER
 	RET
 
@@ -912,9 +950,9 @@ TEXT ·mulAVX512(SB), NOSPLIT, $0-32
 	MOVQ y+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $16, CX
-	JLT  loop26Done
+	JLT  loop27Done
 
-loop26:
+loop27:
 	VMOVUPS (SI), Z0
 	VMULPS  (DX), Z0, Z0
 	VMOVUPS Z0, (DI)
@@ -922,9 +960,9 @@ loop26:
 	ADDQ    $64, SI
 	ADDQ    $64, DX
 	SUBQ    $16, CX
-	JGE     loop26
+	JGE     loop27
 
-loop26Done:
+loop27Done:
 	VZEROUPPER
 	RET
 
@@ -937,18 +975,18 @@ TEXT ·plusAVX512(SB), NOSPLIT, $0-28
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS by+24(FP), Z5
 	SUBQ         $16, CX
-	JLT          loop27Done
+	JLT          loop28Done
 
-loop27:
+loop28:
 	VMOVUPS     (DI), Z0
 	VFMADD231PS (SI), Z5, Z0
 	VMOVUPS     Z0, (DI)
 	ADDQ        $64, DI
 	ADDQ        $64, SI
 	SUBQ        $16, CX
-	JGE         loop27
+	JGE         loop28
 
-loop27Done:
+loop28Done:
 	VZEROUPPER
 	RET
 
@@ -961,9 +999,9 @@ TEXT ·maxAVX512(SB), NOSPLIT, $0-32
 	MOVQ y+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $16, CX
-	JLT  loop28Done
+	JLT  loop29Done
 
-loop28:
+loop29:
 	VMOVUPS (SI), Z1
 	VMOVUPS (DX), Z0
 	VMAXPS  Z0, Z1, Z0
@@ -974,9 +1012,9 @@ loop28:
 	ADDQ    $64, SI
 	ADDQ    $64, DX
 	SUBQ    $16, CX
-	JGE     loop28
+	JGE     loop29
 
-loop28Done:
+loop29Done:
 	VZEROUPPER
 	RET
 
@@ -991,9 +1029,9 @@ TEXT ·affineAVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS add+28(FP), Z2
 	VBROADCASTSS floor+32(FP), Z3
 	SUBQ         $16, CX
-	JLT          loop29Done
+	JLT          loop30Done
 
-loop29:
+loop30:
 	VMOVAPS     Z2, Z0
 	VFMADD231PS (SI), Z1, Z0
 	VMAXPS      Z0, Z3, Z0
@@ -1001,9 +1039,9 @@ loop29:
 	ADDQ        $64, DI
 	ADDQ        $64, SI
 	SUBQ        $16, CX
-	JGE         loop29
+	JGE         loop30
 
-loop29Done:
+loop30Done:
 	VZEROUPPER
 	RET
 
@@ -1019,9 +1057,9 @@ TEXT ·bendAVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS slope+32(FP), Z3
 	VXORPS       Z5, Z5, Z5
 	SUBQ         $16, CX
-	JLT          loop30Done
+	JLT          loop31Done
 
-loop30:
+loop31:
 	VMOVAPS     Z2, Z0
 	VFMADD231PS (SI), Z1, Z0
 	VMINPS      Z5, Z0, Z4
@@ -1031,9 +1069,9 @@ loop30:
 	ADDQ        $64, DI
 	ADDQ        $64, SI
 	SUBQ        $16, CX
-	JGE         loop30
+	JGE         loop31
 
-loop30Done:
+loop31Done:
 	VZEROUPPER
 	RET
 
@@ -1046,9 +1084,9 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS pointConst<>+288(SB), Y6
 	SUBQ         $8, CX
-	JLT          loop31Done
+	JLT          loop32Done
 
-loop31:
+loop32:
 	VXORPS       Y0, Y0, Y0
 	VSUBPS       (SI), Y0, Y0
 	VBROADCASTSS expConst<>+0(SB), Y1
@@ -1080,9 +1118,9 @@ loop31:
 	ADDQ         $32, DI
 	ADDQ         $32, SI
 	SUBQ         $8, CX
-	JGE          loop31
+	JGE          loop32
 
-loop31Done:
+loop32Done:
 	VZEROUPPER
 	RET
 
@@ -1096,9 +1134,9 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
 	VBROADCASTSS pointConst<>+288(SB), Y6
 	VBROADCASTSS pointConst<>+320(SB), Y5
 	SUBQ         $8, CX
-	JLT          loop32Done
+	JLT          loop33Done
 
-loop32:
+loop33:
 	VMULPS       (SI), Y5, Y0
 	VBROADCASTSS expConst<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -1130,9 +1168,9 @@ loop32:
 	ADDQ         $32, DI
 	ADDQ         $32, SI
 	SUBQ         $8, CX
-	JGE          loop32
+	JGE          loop33
 
-loop32Done:
+loop33Done:
 	VZEROUPPER
 	RET
 
@@ -1146,9 +1184,9 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-32
 	MOVQ    n+24(FP), CX
 	VMOVUPS signBit<>+0(SB), Y6
 	SUBQ    $8, CX
-	JLT     loop33Done
+	JLT     loop34Done
 
-loop33:
+loop34:
 	VMOVUPS      (SI), Y4
 	VMULPS       Y4, Y4, Y0
 	VMULPS       pointConst<>+384(SB), Y0, Y0
@@ -1192,18 +1230,18 @@ loop33:
 	VMAXPS       Y4, Y3, Y0
 	VFNMADD231PS Y5, Y2, Y0
 	TESTQ        DX, DX
-	JZ           alone34
+	JZ           alone35
 	VMULPS       (DX), Y0, Y0
 	ADDQ         $32, DX
 
-alone34:
+alone35:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop33
+	JGE     loop34
 
-loop33Done:
+loop34Done:
 	VZEROUPPER
 	RET
 
@@ -1217,9 +1255,9 @@ TEXT ·geluTanhAVX2(SB), NOSPLIT, $0-32
 	MOVQ         n+24(FP), CX
 	VBROADCASTSS pointConst<>+288(SB), Y6
 	SUBQ         $8, CX
-	JLT          loop35Done
+	JLT          loop36Done
 
-loop35:
+loop36:
 	VMOVUPS      (SI), Y4
 	VMULPS       Y4, Y4, Y0
 	VFMADD132PS  pointConst<>+640(SB), Y6, Y0
@@ -1251,18 +1289,18 @@ loop35:
 	VADDPS       Y6, Y0, Y0
 	VDIVPS       Y0, Y4, Y0
 	TESTQ        DX, DX
-	JZ           alone36
+	JZ           alone37
 	VMULPS       (DX), Y0, Y0
 	ADDQ         $32, DX
 
-alone36:
+alone37:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop35
+	JGE     loop36
 
-loop35Done:
+loop36Done:
 	VZEROUPPER
 	RET
 
@@ -1278,9 +1316,9 @@ TEXT ·leakyAVX2(SB), NOSPLIT, $0-44
 	VBROADCASTSS slope+40(FP), Y5
 	VXORPS       Y4, Y4, Y4
 	SUBQ         $8, CX
-	JLT          loop37Done
+	JLT          loop38Done
 
-loop37:
+loop38:
 	VMOVUPS     (DX), Y1
 	VMOVUPS     (R8), Y0
 	VFMADD231PS (SI), Y1, Y0
@@ -1293,9 +1331,47 @@ loop37:
 	ADDQ        $32, DX
 	ADDQ        $32, R8
 	SUBQ        $8, CX
-	JGE         loop37
+	JGE         loop38
 
-loop37Done:
+loop38Done:
+	VZEROUPPER
+	RET
+
+// sinAVX2 is Sin for n floats of at most 2²², n a multiple of the vector.
+//
+// func sinAVX2(dst, x *float32, n int)
+TEXT ·sinAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	SUBQ $8, CX
+	JLT  loop39Done
+
+loop39:
+	VMOVUPS      (SI), Y0
+	VBROADCASTSS pointConst<>+32(SB), Y1
+	VFMADD231PS  pointConst<>+0(SB), Y0, Y1
+	VPSLLD       $31, Y1, Y3
+	VSUBPS       pointConst<>+32(SB), Y1, Y2
+	VFNMADD231PS pointConst<>+64(SB), Y2, Y0
+	VFNMADD231PS pointConst<>+96(SB), Y2, Y0
+	VMULPS       Y0, Y0, Y1
+	VBROADCASTSS pointConst<>+128(SB), Y2
+	VFMADD213PS  pointConst<>+160(SB), Y1, Y2
+	VFMADD213PS  pointConst<>+192(SB), Y1, Y2
+	VFMADD213PS  pointConst<>+224(SB), Y1, Y2
+	VFMADD213PS  pointConst<>+256(SB), Y1, Y2
+	VMULPS       Y1, Y2, Y2
+	VFMADD213PS  Y0, Y0, Y2
+	VMOVAPS      Y2, Y0
+	VXORPS       Y3, Y0, Y0
+	VMOVUPS      Y0, (DI)
+	ADDQ         $32, DI
+	ADDQ         $32, SI
+	SUBQ         $8, CX
+	JGE          loop39
+
+loop39Done:
 	VZEROUPPER
 	RET
 
@@ -1311,9 +1387,9 @@ TEXT ·snakeAVX2(SB), NOSPLIT, $0-56
 	MOVQ inverse+40(FP), R10
 	MOVQ n+48(FP), CX
 	SUBQ $8, CX
-	JLT  loop38Done
+	JLT  loop40Done
 
-loop38:
+loop40:
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (R8), Y4
 	VFMADD231PS  (SI), Y1, Y4
@@ -1342,9 +1418,9 @@ loop38:
 	ADDQ         $32, R9
 	ADDQ         $32, R10
 	SUBQ         $8, CX
-	JGE          loop38
+	JGE          loop40
 
-loop38Done:
+loop40Done:
 	VZEROUPPER
 	RET
 
@@ -1359,9 +1435,9 @@ TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
 	MOVQ rows+24(FP), R10
 	MOVQ n+32(FP), CX
 	SUBQ $32, CX
-	JLT  loop39Done
+	JLT  loop41Done
 
-loop39:
+loop41:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1369,14 +1445,14 @@ loop39:
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down40:
+down42:
 	VADDPS  0(BX), Y0, Y0
 	VADDPS  32(BX), Y1, Y1
 	VADDPS  64(BX), Y2, Y2
 	VADDPS  96(BX), Y3, Y3
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down40
+	JNZ     down42
 	VMOVUPS Y0, 0(DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -1384,30 +1460,30 @@ down40:
 	ADDQ    $128, DI
 	ADDQ    $128, SI
 	SUBQ    $32, CX
-	JGE     loop39
+	JGE     loop41
 
-loop39Done:
+loop41Done:
 	ADDQ $32, CX
 	SUBQ $8, CX
-	JLT  loop41Done
+	JLT  loop43Done
 
-loop41:
+loop43:
 	VXORPS Y0, Y0, Y0
 	MOVQ   SI, BX
 	MOVQ   R10, DX
 
-down42:
+down44:
 	VADDPS  0(BX), Y0, Y0
 	ADDQ    R8, BX
 	DECQ    DX
-	JNZ     down42
+	JNZ     down44
 	VMOVUPS Y0, 0(DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop41
+	JGE     loop43
 
-loop41Done:
+loop43Done:
 	VZEROUPPER
 	RET
 
@@ -1423,9 +1499,9 @@ TEXT ·columnSquaresAVX2(SB), NOSPLIT, $0-48
 	MOVQ rows+32(FP), R10
 	MOVQ n+40(FP), CX
 	SUBQ $32, CX
-	JLT  loop43Done
+	JLT  loop45Done
 
-loop43:
+loop45:
 	VXORPS  Y0, Y0, Y0
 	VMOVUPS 0(R9), Y4
 	VXORPS  Y1, Y1, Y1
@@ -1437,7 +1513,7 @@ loop43:
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down44:
+down46:
 	VMOVUPS     0(BX), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -1452,7 +1528,7 @@ down44:
 	VFMADD231PS Y11, Y11, Y3
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down44
+	JNZ         down46
 	VMOVUPS     Y0, 0(DI)
 	VMOVUPS     Y1, 32(DI)
 	VMOVUPS     Y2, 64(DI)
@@ -1461,34 +1537,34 @@ down44:
 	ADDQ        $128, SI
 	ADDQ        $128, R9
 	SUBQ        $32, CX
-	JGE         loop43
+	JGE         loop45
 
-loop43Done:
+loop45Done:
 	ADDQ $32, CX
 	SUBQ $8, CX
-	JLT  loop45Done
+	JLT  loop47Done
 
-loop45:
+loop47:
 	VXORPS  Y0, Y0, Y0
 	VMOVUPS 0(R9), Y4
 	MOVQ    SI, BX
 	MOVQ    R10, DX
 
-down46:
+down48:
 	VMOVUPS     0(BX), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
 	ADDQ        R8, BX
 	DECQ        DX
-	JNZ         down46
+	JNZ         down48
 	VMOVUPS     Y0, 0(DI)
 	ADDQ        $32, DI
 	ADDQ        $32, SI
 	ADDQ        $32, R9
 	SUBQ        $8, CX
-	JGE         loop45
+	JGE         loop47
 
-loop45Done:
+loop47Done:
 	VZEROUPPER
 	RET
 
@@ -1501,27 +1577,27 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	SUBQ   $16, CX
-	JLT    loop47Done
+	JLT    loop49Done
 
-loop47:
+loop49:
 	VADDPS 0(SI), Y0, Y0
 	VADDPS 32(SI), Y1, Y1
 	ADDQ   $64, SI
 	SUBQ   $16, CX
-	JGE    loop47
+	JGE    loop49
 
-loop47Done:
+loop49Done:
 	ADDQ $16, CX
 	SUBQ $8, CX
-	JLT  loop48Done
+	JLT  loop50Done
 
-loop48:
+loop50:
 	VADDPS 0(SI), Y0, Y0
 	ADDQ   $32, SI
 	SUBQ   $8, CX
-	JGE    loop48
+	JGE    loop50
 
-loop48Done:
+loop50Done:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $1, Y0, X1
 	VADDPS       X1, X0, X0
@@ -1543,9 +1619,9 @@ TEXT ·squaresAVX2(SB), NOSPLIT, $0-28
 	VXORPS       Y0, Y0, Y0
 	VXORPS       Y1, Y1, Y1
 	SUBQ         $16, CX
-	JLT          loop49Done
+	JLT          loop51Done
 
-loop49:
+loop51:
 	VMOVUPS     0(SI), Y2
 	VSUBPS      Y4, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
@@ -1554,22 +1630,22 @@ loop49:
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        $64, SI
 	SUBQ        $16, CX
-	JGE         loop49
+	JGE         loop51
 
-loop49Done:
+loop51Done:
 	ADDQ $16, CX
 	SUBQ $8, CX
-	JLT  loop50Done
+	JLT  loop52Done
 
-loop50:
+loop52:
 	VMOVUPS     0(SI), Y2
 	VSUBPS      Y4, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        $32, SI
 	SUBQ        $8, CX
-	JGE         loop50
+	JGE         loop52
 
-loop50Done:
+loop52Done:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $1, Y0, X1
 	VADDPS       X1, X0, X0
@@ -1593,27 +1669,27 @@ TEXT ·normalAVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS less+40(FP), Y4
 	VBROADCASTSS by+44(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop51Done
+	JLT          loop53Done
 
-loop51:
+loop53:
 	VMOVUPS (SI), Y0
 	VSUBPS  Y4, Y0, Y0
 	VMULPS  Y5, Y0, Y0
 	VMULPS  (DX), Y0, Y0
 	TESTQ   R8, R8
-	JZ      plain52
+	JZ      plain54
 	VADDPS  (R8), Y0, Y0
 	ADDQ    $32, R8
 
-plain52:
+plain54:
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	ADDQ    $32, DX
 	SUBQ    $8, CX
-	JGE     loop51
+	JGE     loop53
 
-loop51Done:
+loop53Done:
 	VZEROUPPER
 	RET
 
@@ -1626,17 +1702,17 @@ TEXT ·scaleMaxAVX2(SB), NOSPLIT, $0-28
 	VBROADCASTSS by+16(FP), Y5
 	VBROADCASTSS pointConst<>+704(SB), Y6
 	SUBQ         $8, CX
-	JLT          loop53Done
+	JLT          loop55Done
 
-loop53:
+loop55:
 	VMULPS  (DI), Y5, Y0
 	VMOVUPS Y0, (DI)
 	VMAXPS  Y6, Y0, Y6
 	ADDQ    $32, DI
 	SUBQ    $8, CX
-	JGE     loop53
+	JGE     loop55
 
-loop53Done:
+loop55Done:
 	VEXTRACTF128 $1, Y6, X0
 	VMAXPS       X0, X6, X6
 	VPSHUFD      $0x4e, X6, X0
@@ -1656,17 +1732,17 @@ TEXT ·scaleAVX2(SB), NOSPLIT, $0-28
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS by+24(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop54Done
+	JLT          loop56Done
 
-loop54:
+loop56:
 	VMULPS  (SI), Y5, Y0
 	VMOVUPS Y0, (DI)
 	ADDQ    $32, DI
 	ADDQ    $32, SI
 	SUBQ    $8, CX
-	JGE     loop54
+	JGE     loop56
 
-loop54Done:
+loop56Done:
 	VZEROUPPER
 	RET
 
@@ -1679,9 +1755,9 @@ TEXT ·addAVX2(SB), NOSPLIT, $0-32
 	MOVQ y+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $8, CX
-	JLT  loop55Done
+	JLT  loop57Done
 
-loop55:
+loop57:
 	VMOVUPS (SI), Y0
 	VADDPS  (DX), Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -1689,9 +1765,9 @@ loop55:
 	ADDQ    $32, SI
 	ADDQ    $32, DX
 	SUBQ    $8, CX
-	JGE     loop55
+	JGE     loop57
 
-loop55Done:
+loop57Done:
 	VZEROUPPER
 	RET
 
@@ -1704,9 +1780,9 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-32
 	MOVQ y+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $8, CX
-	JLT  loop56Done
+	JLT  loop58Done
 
-loop56:
+loop58:
 	VMOVUPS (SI), Y0
 	VMULPS  (DX), Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -1714,9 +1790,9 @@ loop56:
 	ADDQ    $32, SI
 	ADDQ    $32, DX
 	SUBQ    $8, CX
-	JGE     loop56
+	JGE     loop58
 
-loop56Done:
+loop58Done:
 	VZEROUPPER
 	RET
 
@@ -1729,18 +1805,18 @@ TEXT ·plusAVX2(SB), NOSPLIT, $0-28
 	MOVQ         n+16(FP), CX
 	VBROADCASTSS by+24(FP), Y5
 	SUBQ         $8, CX
-	JLT          loop57Done
+	JLT          loop59Done
 
-loop57:
+loop59:
 	VMOVUPS     (DI), Y0
 	VFMADD231PS (SI), Y5, Y0
 	VMOVUPS     Y0, (DI)
 	ADDQ        $32, DI
 	ADDQ        $32, SI
 	SUBQ        $8, CX
-	JGE         loop57
+	JGE         loop59
 
-loop57Done:
+loop59Done:
 	VZEROUPPER
 	RET
 
@@ -1753,9 +1829,9 @@ TEXT ·maxAVX2(SB), NOSPLIT, $0-32
 	MOVQ y+16(FP), DX
 	MOVQ n+24(FP), CX
 	SUBQ $8, CX
-	JLT  loop58Done
+	JLT  loop60Done
 
-loop58:
+loop60:
 	VMOVUPS   (SI), Y1
 	VMOVUPS   (DX), Y0
 	VMAXPS    Y0, Y1, Y0
@@ -1766,9 +1842,9 @@ loop58:
 	ADDQ      $32, SI
 	ADDQ      $32, DX
 	SUBQ      $8, CX
-	JGE       loop58
+	JGE       loop60
 
-loop58Done:
+loop60Done:
 	VZEROUPPER
 	RET
 
@@ -1783,9 +1859,9 @@ TEXT ·affineAVX2(SB), NOSPLIT, $0-36
 	VBROADCASTSS add+28(FP), Y2
 	VBROADCASTSS floor+32(FP), Y3
 	SUBQ         $8, CX
-	JLT          loop59Done
+	JLT          loop61Done
 
-loop59:
+loop61:
 	VMOVAPS     Y2, Y0
 	VFMADD231PS (SI), Y1, Y0
 	VMAXPS      Y0, Y3, Y0
@@ -1793,9 +1869,9 @@ loop59:
 	ADDQ        $32, DI
 	ADDQ        $32, SI
 	SUBQ        $8, CX
-	JGE         loop59
+	JGE         loop61
 
-loop59Done:
+loop61Done:
 	VZEROUPPER
 	RET
 
@@ -1811,9 +1887,9 @@ TEXT ·bendAVX2(SB), NOSPLIT, $0-36
 	VBROADCASTSS slope+32(FP), Y3
 	VXORPS       Y5, Y5, Y5
 	SUBQ         $8, CX
-	JLT          loop60Done
+	JLT          loop62Done
 
-loop60:
+loop62:
 	VMOVAPS     Y2, Y0
 	VFMADD231PS (SI), Y1, Y0
 	VMINPS      Y5, Y0, Y4
@@ -1823,8 +1899,8 @@ loop60:
 	ADDQ        $32, DI
 	ADDQ        $32, SI
 	SUBQ        $8, CX
-	JGE         loop60
+	JGE         loop62
 
-loop60Done:
+loop62Done:
 	VZEROUPPER
 	RET

@@ -32,6 +32,14 @@ func Sigmoid(dst, x []float32) {
 	}
 }
 
+// Sin writes the sine of x to dst, within 3·10⁻⁷ for |x| ≤ 2²². dst may be x.
+func Sin(dst, x []float32) {
+	done := pointwise("Sin", dst, x, func(v *vector) func(dst, x *float32, n int) { return v.sin })
+	for i := done; i < len(x); i++ {
+		dst[i] = sin(x[i])
+	}
+}
+
 // pointwise computes the leading values that fill whole vectors by function f of the level
 // in force, and returns their number.
 func pointwise(name string, dst, x []float32, f func(*vector) func(dst, x *float32, n int)) int {

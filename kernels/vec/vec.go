@@ -18,6 +18,7 @@ type vector struct {
 // points are the pointwise kernels and the sums over rows.
 type points struct {
 	tanh, sigmoid  func(dst, x *float32, n int)
+	sin            func(dst, x *float32, n int)
 	gelu, geluTanh func(dst, x, up *float32, n int)
 	leaky          func(dst, x, scale, shift *float32, n int, slope float32)
 	snake          func(dst, x, scale, shift, alpha, inverse *float32, n int)

@@ -2,6 +2,7 @@ package element
 
 import (
 	"math"
+	"slices"
 
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
@@ -95,7 +96,7 @@ func unaries() map[string]func(c *run.Call) unary {
 		"Reciprocal": func(*run.Call) unary { return unary{fast: reciprocalRow, d: func(v float64) float64 { return 1 / v }} },
 		"Exp":        func(*run.Call) unary { return unary{fast: vec.Exp, d: math.Exp} },
 		"Log":        plain(math.Log),
-		"Sin":        plain(math.Sin),
+		"Sin":        func(*run.Call) unary { return unary{fast: sinRow, d: math.Sin} },
 		"Cos":        plain(math.Cos),
 		"Tan":        plain(math.Tan),
 		"Asin":       plain(math.Asin),
@@ -282,6 +283,21 @@ func tanhRow(dst, x []float32) {
 			}
 		}
 		dst, x = dst[n:], x[n:]
+	}
+}
+
+// sinRow is the kernel, but for angles beyond its bound.
+func sinRow(dst, x []float32) {
+	const bound = 1 << 22
+	for n := 0; len(x) > 0; dst, x = dst[n:], x[n:] {
+		n = min(len(x), 256)
+		if far := func(v float32) bool { return !(v >= -bound && v <= bound) }; !slices.ContainsFunc(x[:n], far) {
+			vec.Sin(dst[:n], x[:n])
+			continue
+		}
+		for i, v := range x[:n] {
+			dst[i] = float32(math.Sin(float64(v)))
+		}
 	}
 }
 
