@@ -3,6 +3,8 @@ package onnx_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	run "quern/engine/onnx"
@@ -108,6 +110,47 @@ func TestConv(t *testing.T) {
 				near(t, doubles(t, got), want, 1e-4)
 			}
 		})
+	}
+}
+
+// Floats are laid out in another way than doubles: filters of all kinds over one to three
+// dimensions, so that planes of phases, lines' ends and groups of rows are met.
+func TestConvOfFloatsAndDoubles(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 9))
+	n := func(lo, hi int) int { return lo + r.IntN(hi-lo+1) }
+	for i := range 200 {
+		rank, groups, in, out := n(1, 3), n(1, 3), n(1, 5), n(1, 14)
+		x, w := []int{n(1, 2), groups * in}, []int{groups * out, in}
+		var strides, dilations, before, beyond []int64
+		most := []int{300, 30, 12}[rank-1]
+		for range rank {
+			k, d := n(1, 6), n(1, 3)
+			size := n(max(1, most/4), most)
+			pads := [2]int{n(0, 4), n(0, 4)}
+			if span := (k-1)*d + 1; size+pads[0]+pads[1] < span {
+				size = span
+			}
+			x, w = append(x, size), append(w, k)
+			strides, dilations = append(strides, int64(n(1, 3))), append(dilations, int64(d))
+			before, beyond = append(before, int64(pads[0])), append(beyond, int64(pads[1]))
+		}
+		attrs := []*onnx.Attr{listAttr("strides", strides...), listAttr("dilations", dilations...), listAttr("pads", slices.Concat(before, beyond)...), intAttr("group", int64(groups))}
+		var results [2][]float64
+		for k, typ := range []onnx.DType{onnx.Float, onnx.Double} {
+			got, err := runNode(t, node("Conv", "a b c", "y", attrs...), run.Options{}, convert(t, wave(x...), typ), convert(t, wave(w...), typ), convert(t, wave(groups*out), typ))
+			if err != nil {
+				t.Fatal(err)
+			}
+			results[k] = doubles(t, got)
+		}
+		if len(results[0]) != len(results[1]) {
+			t.Fatalf("%d: %d and %d values", i, len(results[0]), len(results[1]))
+		}
+		for k, v := range results[0] {
+			if want := results[1][k]; !(math.Abs(v-want) <= 1e-4*max(1, math.Abs(want))) {
+				t.Fatalf("%d: x %v, filters %v, strides %v, dilations %v, pads %v %v: [%d] = %v, want %v", i, x, w, strides, dilations, before, beyond, k, v, want)
+			}
+		}
 	}
 }
 

@@ -28,11 +28,12 @@ func genTiles(a *file) {
 	for _, t := range tiles {
 		for _, rows := range t.rows {
 			for _, panels := range t.panels {
-				if t.level == "AVX512" {
-					gemmTile(a, t.level, rows, panels, 1, z)
-				} else {
-					gemmTile(a, t.level, rows, panels, 2, y)
+				vecs, reg := 1, z
+				if t.level == "AVX2" {
+					vecs, reg = 2, y
 				}
+				gemmTile(a, t.level, rows, panels, vecs, reg)
+				windowTile(a, t.level, rows, panels, vecs, reg)
 			}
 		}
 	}
@@ -238,5 +239,70 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 				a.f("VMASKMOVPS %s, %s, %s", acc(r, v), b(v), m)
 			}
 		})
+	finish(a)
+}
+
+// windowTile writes gemmTile with columns that lie somewhere in memory, each its width of
+// consecutive floats, and whole panels only; see Windows in kernels/gemm/windows.go. Columns of
+// neighbouring taps of a filter are the same cache lines, read across their bounds.
+func windowTile(a *file, level string, rows, panels, vecs int, reg func(int) string) {
+	fn := fmt.Sprintf("window%dx%d%s", rows, panels*16, level)
+	a.function(fn, "dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32",
+		fmt.Sprintf("%s multiplies %d rows with %d columns of windows; strides count bytes.", fn, rows, 16*panels))
+	a.use(
+		"x", "SI", // next value of row 0
+		"xStride", "R8",
+		"x3", "R9", // of row 3
+		"source", "DI",
+		"at", "DX", // next place in it
+		"left", "CX", // values
+	)
+	a.reuse("dst", "DI", "dstStride", "R8") // at the end
+	width := panels * vecs
+	bytes := 64 / vecs
+	acc := func(r, v int) string { return reg(r*width + v) }
+	b := func(v int) string { return reg(rows*width + v) }
+	value := reg(rows*width + width)
+	for i := range rows * width {
+		a.f("VXORPS %s, %s, %s", reg(i), reg(i), reg(i))
+	}
+	a.load("x", "source", "at", "k=left")
+	if rows > 1 {
+		a.load("xStride")
+	}
+	if rows > 3 {
+		a.f("LEAQ ({x})({xStride}*2), {x3}")
+		a.f("ADDQ {xStride}, {x3}")
+	}
+	step := func(i int) {
+		a.f("MOVL %d({at}), AX", 4*i)
+		for v := range width {
+			a.f("VMOVUPS %d({source})(AX*4), %s", v*bytes, b(v))
+		}
+		for r := range rows {
+			a.f("VBROADCASTSS %s, %s", upTo6(r, 4*i, "x", "xStride"), value)
+			for v := range width {
+				a.f("VFMADD231PS %s, %s, %s", b(v), value, acc(r, v))
+			}
+		}
+	}
+	forward := func(n int) {
+		a.f("ADDQ $%d, {x}", 4*n)
+		if rows > 3 {
+			a.f("ADDQ $%d, {x3}", 4*n)
+		}
+		a.f("ADDQ $%d, {at}", 4*n)
+	}
+	byFours(a, step, forward, "store")
+	a.l("store")
+	a.load("dst", "dstStride")
+	for r := range rows {
+		for v := range width {
+			a.f("VMOVUPS %s, %d({dst})", acc(r, v), v*bytes)
+		}
+		if r < rows-1 {
+			a.f("ADDQ {dstStride}, {dst}")
+		}
+	}
 	finish(a)
 }

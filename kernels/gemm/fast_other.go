@@ -4,6 +4,8 @@ package gemm
 
 func (c *Product) tiles() { c.tilesGo() }
 
+func (c *Windows) tiles() { c.tilesGo() }
+
 func (c *int8Product) tiles() { c.tilesGo() }
 
 // int8ByFloats reports whether tiles of float32 are the fastest for integers.

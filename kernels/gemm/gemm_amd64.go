@@ -10,49 +10,97 @@ package gemm
 func gemm6x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
 //go:noescape
+func window6x64AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
+
+//go:noescape
 func gemm6x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
+
+//go:noescape
+func window6x32AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
 
 //go:noescape
 func gemm6x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
 //go:noescape
+func window6x16AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
+
+//go:noescape
 func gemm4x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
+
+//go:noescape
+func window4x64AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
 
 //go:noescape
 func gemm4x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
 //go:noescape
+func window4x32AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
+
+//go:noescape
 func gemm4x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
+
+//go:noescape
+func window4x16AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
 
 //go:noescape
 func gemm2x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
 //go:noescape
+func window2x64AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
+
+//go:noescape
 func gemm2x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
+
+//go:noescape
+func window2x32AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
 
 //go:noescape
 func gemm2x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
 //go:noescape
+func window2x16AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
+
+//go:noescape
 func gemm1x64AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
+
+//go:noescape
+func window1x64AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
 
 //go:noescape
 func gemm1x32AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
 //go:noescape
+func window1x32AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
+
+//go:noescape
 func gemm1x16AVX512(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
+
+//go:noescape
+func window1x16AVX512(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
 
 //go:noescape
 func gemm6x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
 //go:noescape
+func window6x16AVX2(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
+
+//go:noescape
 func gemm4x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
+
+//go:noescape
+func window4x16AVX2(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
 
 //go:noescape
 func gemm2x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
 //go:noescape
+func window2x16AVX2(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
+
+//go:noescape
 func gemm1x16AVX2(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
+
+//go:noescape
+func window1x16AVX2(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
 
 //go:noescape
 func packAVX512(dst, x *float32, n, step int, by, add, floor float32)

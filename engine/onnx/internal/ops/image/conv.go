@@ -159,7 +159,7 @@ func (v *Convolution) tile(rows, workers int) int {
 		n = min(n, (steps*jobs+2*workers-1)/(2*workers))
 	}
 	// Whole groups of four panels, which products take at a time.
-	if n >= 64 {
+	if n > 48 {
 		return (n + 32) / 64 * 64
 	}
 	return max(16, n/16*16)
@@ -172,8 +172,11 @@ func convolve(c *run.Call, dst, x, w []float32, v *Convolution, b Beginning, e E
 		convolveLarge(c, dst, x, w, v, b, e)
 		return
 	}
-	x = v.part(c, x)
-	steps, plane := Volume(v.Out), Volume(v.In)*v.parts()
+	if f, ok := v.field(); ok {
+		convolveField(c, dst, x, w, v, &f, e)
+		return
+	}
+	steps, plane := Volume(v.Out), Volume(v.In)
 	rows := v.InC * Volume(v.Kernel)
 	workers := c.Pool().Workers()
 	size := v.tile(rows, workers)

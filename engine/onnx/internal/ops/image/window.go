@@ -5,7 +5,6 @@ import (
 
 	"quern/engine/onnx/internal/run"
 	"quern/engine/onnx/internal/tensor"
-	"quern/formats/onnx"
 )
 
 // A window is how a filter moves over up to three dimensions of space; those
@@ -13,7 +12,6 @@ import (
 type window struct {
 	rank                                              int
 	In, Out, Kernel, Stride, Dilation, Before, beyond [3]int
-	apart                                             bool // see part
 }
 
 // three returns v as the last of three numbers.
@@ -135,33 +133,32 @@ func columns[T any](dst, x []T, channels int, w *window, from, to int) {
 // eachTap calls f with what each tap of the filter sees of x (channels, in) at as many steps
 // from one on as line is long: in line, or where it lies.
 func eachTap[T any](line, x []T, channels int, w *window, from int, f func(tap int, row []T)) {
-	n, parts := len(line), w.parts()
-	plane := Volume(w.In) * parts
+	n, plane := len(line), Volume(w.In)
 	to := from + n
 	height, width := w.Out[1], w.Out[2]
 	tap := 0
+	z0, y0, x0 := from/width/height, from/width%height, from%width // the first step
 	for ch := range channels {
 		src := x[ch*plane : (ch+1)*plane]
 		for k0 := range w.Kernel[0] {
 			for k1 := range w.Kernel[1] {
 				for k2 := range w.Kernel[2] {
 					row := line
-					part, shift, by := 0, k2*w.Dilation[2]-w.Before[2], w.Stride[2]
-					if w.apart {
-						part, shift, by = shift%by, shift/by, 1
-					}
+					shift, by := k2*w.Dilation[2]-w.Before[2], w.Stride[2]
+					i0, i1, i2 := z0, y0, x0
 					for p := from; p < to; {
-						at, line := p%width, p/width
-						m := min(width-at, to-p)
+						m := min(width-i2, to-p)
 						seg := row[p-from:][:m]
 						p += m
-						y := line%height*w.Stride[1] - w.Before[1] + k1*w.Dilation[1]
-						z := line/height*w.Stride[0] - w.Before[0] + k0*w.Dilation[0]
+						z, y, first := i0*w.Stride[0]-w.Before[0]+k0*w.Dilation[0], i1*w.Stride[1]-w.Before[1]+k1*w.Dilation[1], i2*by+shift
+						if i1, i2 = i1+1, 0; i1 == height {
+							i0, i1 = i0+1, 0
+						}
 						if y < 0 || y >= w.In[1] || z < 0 || z >= w.In[0] {
 							clear(seg)
 							continue
 						}
-						of, first := src[((z*w.In[1]+y)*parts+part)*w.In[2]:][:w.In[2]], at*by+shift
+						of := src[(z*w.In[1]+y)*w.In[2]:][:w.In[2]]
 						if m == n && by == 1 && first >= 0 && first+n <= len(of) {
 							row = of[first : first+n]
 							continue
@@ -174,34 +171,6 @@ func eachTap[T any](line, x []T, channels int, w *window, from int, f func(tap i
 			}
 		}
 	}
-}
-
-// parts is how many lines each line of the input was taken apart into.
-func (w *window) parts() int {
-	if w.apart {
-		return w.Stride[2]
-	}
-	return 1
-}
-
-// part takes lines of x, with their padding, apart into those of every Stride-th element where
-// long filters would pick each of these again and again, and changes the window to go over
-// them: line i is that of elements i, i + Stride and so on.
-func (w *window) part(c *run.Call, x []float32) []float32 {
-	by := w.Stride[2]
-	if by == 1 || w.Kernel[2] < 4*by || w.In[2] == 0 {
-		return x
-	}
-	wide := (w.Before[2] + w.In[2] + w.beyond[2] + by - 1) / by
-	lines := len(x) / w.In[2]
-	out := c.Blank(onnx.Float, lines, by, wide).F
-	c.ByRows(lines*by, wide*2, func(from, to int) {
-		for i := from; i < to; i++ {
-			readLine(out[i*wide:][:wide], x[i/by*w.In[2]:][:w.In[2]], i%by-w.Before[2], by)
-		}
-	})
-	w.In[2], w.Before[2], w.beyond[2], w.apart = wide, 0, 0, true
-	return out
 }
 
 // Stretch returns from which to which of n steps element first + step·by lies
