@@ -4,7 +4,8 @@
 //
 //	go run ./bench/kokoro -o /tmp/kokoro-random
 //
-// With -first it measures what is computed until the first sound of an answer is there, and
+// With -onnx it writes what is most of the work as a graph for others' engines
+// (bench/onnx -speed DIR -file FILE -sizes T=274,120T+1=32881). With -first it measures what is computed until the first sound of an answer is there, and
 // how clean the joins of utterances are.
 package main
 
@@ -31,13 +32,17 @@ var voices = []string{"af_bella", "af_nicole", "af_sarah", "af_sky", "am_adam", 
 func main() {
 	like := flag.String("like", "engine/tts/kokoro/testdata/kokoro-tiny.safetensors", "the small model whose tensors are made large, a `file`")
 	out := flag.String("o", "", "`folder` to write")
+	graph := flag.String("onnx", "", "write the network from durations on to this `file`")
 	dir := flag.String("first", "", "measure the first chunk of answers by the model in this `folder`")
 	n := flag.Int("threads", 2, "threads of -first")
 	runs := flag.Int("runs", 5, "runs of -first, of which the median and the least count")
 	profile := flag.String("profile", "", "`file` for what -first spends its time on, as pprof reads it")
 	flag.Parse()
 	do := func() error { return run(*like, *out) }
-	if *dir != "" {
+	switch {
+	case *graph != "":
+		do = func() error { return writeGraph(*graph) }
+	case *dir != "":
 		do = func() error { return first(*dir, *n, *runs, *profile, os.Stdout) }
 	}
 	must.End("kokoro", do())
