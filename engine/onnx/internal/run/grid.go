@@ -133,13 +133,20 @@ func lay[T any](c *Call, g *Grid, dst, src []T, base int) {
 	if len(dst) == 0 {
 		return
 	}
-	if last := len(g.shape) - 1; last > 0 && g.steps[0][last] != 1 && g.steps[0][last-1] == 1 {
+	if last := len(g.shape) - 1; last > 0 && g.steps[0][last] != 0 && g.steps[0][last] != 1 && g.steps[0][last-1] == 1 {
 		turn(c, g, dst, src, base)
 		return
 	}
 	g.Rows(c, func(at, n int, from, step []int) {
 		row, i, by := dst[at:at+n], base+from[0], step[0]
-		if by == 1 {
+		switch by {
+		case 0:
+			row[0] = src[i]
+			for done := 1; done < n; done *= 2 {
+				copy(row[done:], row[:done])
+			}
+			return
+		case 1:
 			copy(row, src[i:])
 			return
 		}

@@ -54,6 +54,7 @@ func (v *Convolution) field() (f field, ok bool) {
 	if f.steps > steps+steps/3 || f.each > taps*steps || v.InC*f.each > math.MaxUint32 {
 		return f, false
 	}
+	f.at = make([]uint32, 0, v.InC*taps)
 	for ch := range v.InC {
 		for _, a := range in[0] {
 			for _, b := range in[1] {
