@@ -1,5 +1,5 @@
 // Package gemm multiplies rows with packed matrices: float32 rows with Panels of
-// float32, and uint8 rows with Int8Panels.
+// float32, or with Windows of a source, and uint8 rows with Int8Panels.
 package gemm
 
 import (
