@@ -161,7 +161,7 @@ func lstmCell(l *cell) {
 		}
 		l.activation(1, cand)
 		for k, v := range cand {
-			state[k] = forget[k]*state[k] + in[k]*v
+			state[k] = float32(forget[k]*state[k]) + float32(in[k]*v) // not fused, as in recurrent.Cell
 		}
 		peep(out, 1, state)
 		l.activation(0, out)
