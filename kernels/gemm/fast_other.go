@@ -2,14 +2,7 @@
 
 package gemm
 
-func (c *Product) tiles() { c.tilesGo() }
-
-func (c *Windows) tiles() { c.tilesGo() }
-
 func (c *int8Product) tiles() { c.tilesGo() }
-
-// int8ByFloats reports whether tiles of float32 are the fastest for integers.
-func int8ByFloats() bool { return false }
 
 func rangeFast([]float32, *float32, *float32) int { return 0 }
 

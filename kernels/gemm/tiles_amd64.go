@@ -11,11 +11,8 @@ import (
 // A gemmTile computes rows of a product; see kernels/_gen/tile_gemm.go.
 type gemmTile func(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32, wStride, last int)
 
-// tileRows and tileWidth (in panels) are the sizes tiles come in, largest first.
-var (
-	tileRows  = [...]int{6, 4, 2, 1}
-	tileWidth = [...]int{4, 2, 1}
-)
+// tileWidth (in panels) is the widths tiles come in, largest first.
+var tileWidth = [...]int{4, 2, 1}
 
 var gemmTiles = [...][len(tileRows)][len(tileWidth)]gemmTile{
 	isa.Generic: {},
@@ -67,15 +64,6 @@ func (c *Product) tiles() {
 		}
 		j += cols
 	}
-}
-
-// tallest is the tile that comes first of that many rows. Two tiles of four take less time than
-// one of six and one of two.
-func tallest(rows int) (t int) {
-	for tileRows[t] > rows || tileRows[t] == 6 && (rows == 8 || rows == 9) {
-		t++
-	}
-	return t
 }
 
 // at is &p[i], and nil for nil.

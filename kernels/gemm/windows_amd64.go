@@ -4,9 +4,7 @@ package gemm
 
 import "quern/kernels/internal/isa"
 
-// A windowTile computes rows of Windows; see kernels/_gen/tile_gemm.go.
-type windowTile func(dst *float32, dstStride int, x *float32, xStride, k int, source *float32, at *uint32)
-
+// See kernels/_gen/tile_gemm.go.
 var windowTiles = [...][len(tileRows)][len(tileWidth)]windowTile{
 	isa.Generic: {},
 	isa.AVX2: {
