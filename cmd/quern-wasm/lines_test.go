@@ -31,6 +31,9 @@ func TestDropLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	pc := reflect.ValueOf(TestDropLines).Pointer()
+	if table[6] != tableMagic[6] {
+		t.Skip("places in functions are counted in words here, in a browser's program in bytes")
+	}
 	look := func(table []byte) (string, int, string) {
 		symbols, err := gosym.NewTable(nil, gosym.NewLineTable(table, f.Section(".text").Addr))
 		if err != nil {
