@@ -7,7 +7,7 @@
 // next value of each row. Each sum is one lane, multiplied and added in ascending order.
 
 #define TIMES(p, a, b, c, d) \
-	VLD1R.P 4(p), [V28.S4]         \
+	VLD1R.P 4(p), [V28.S4]       \
 	VFMLA   V28.S4, V24.S4, a.S4 \
 	VFMLA   V28.S4, V25.S4, b.S4 \
 	VFMLA   V28.S4, V26.S4, c.S4 \
@@ -40,7 +40,7 @@
 #define STORE1 \
 	STORE(V0, V1, V2, V3)
 
-// ROWS1 has the rows after the first begin R0 bytes apart, TAP1 moves all on to the next tap.
+	// ROWS1 has the rows after the first begin R0 bytes apart, TAP1 moves all on to the next tap.
 #define ROWS1 \
 	NOP
 
@@ -72,27 +72,27 @@
 	ADD R13, R5
 
 #define TIMES4 \
-	TIMES(R4, V0, V1, V2, V3) \
-	TIMES(R5, V4, V5, V6, V7) \
-	TIMES(R6, V8, V9, V10, V11) \
+	TIMES(R4, V0, V1, V2, V3)     \
+	TIMES(R5, V4, V5, V6, V7)     \
+	TIMES(R6, V8, V9, V10, V11)   \
 	TIMES(R7, V12, V13, V14, V15)
 
 #define CLEAR4 \
-	CLEAR(V0, V1, V2, V3) \
-	CLEAR(V4, V5, V6, V7) \
-	CLEAR(V8, V9, V10, V11) \
+	CLEAR(V0, V1, V2, V3)     \
+	CLEAR(V4, V5, V6, V7)     \
+	CLEAR(V8, V9, V10, V11)   \
 	CLEAR(V12, V13, V14, V15)
 
 #define LOAD4 \
-	LOAD(V0, V1, V2, V3) \
-	LOAD(V4, V5, V6, V7) \
-	LOAD(V8, V9, V10, V11) \
+	LOAD(V0, V1, V2, V3)     \
+	LOAD(V4, V5, V6, V7)     \
+	LOAD(V8, V9, V10, V11)   \
 	LOAD(V12, V13, V14, V15)
 
 #define STORE4 \
-	STORE(V0, V1, V2, V3) \
-	STORE(V4, V5, V6, V7) \
-	STORE(V8, V9, V10, V11) \
+	STORE(V0, V1, V2, V3)     \
+	STORE(V4, V5, V6, V7)     \
+	STORE(V8, V9, V10, V11)   \
 	STORE(V12, V13, V14, V15)
 
 // ROWS4 has the rows after the first begin R0 bytes apart, TAP4 moves all on to the next tap.
@@ -108,33 +108,33 @@
 	ADD R13, R7
 
 #define TIMES6 \
-	TIMES(R4, V0, V1, V2, V3) \
-	TIMES(R5, V4, V5, V6, V7) \
-	TIMES(R6, V8, V9, V10, V11) \
+	TIMES(R4, V0, V1, V2, V3)     \
+	TIMES(R5, V4, V5, V6, V7)     \
+	TIMES(R6, V8, V9, V10, V11)   \
 	TIMES(R7, V12, V13, V14, V15) \
 	TIMES(R8, V16, V17, V18, V19) \
 	TIMES(R9, V20, V21, V22, V23)
 
 #define CLEAR6 \
-	CLEAR(V0, V1, V2, V3) \
-	CLEAR(V4, V5, V6, V7) \
-	CLEAR(V8, V9, V10, V11) \
+	CLEAR(V0, V1, V2, V3)     \
+	CLEAR(V4, V5, V6, V7)     \
+	CLEAR(V8, V9, V10, V11)   \
 	CLEAR(V12, V13, V14, V15) \
 	CLEAR(V16, V17, V18, V19) \
 	CLEAR(V20, V21, V22, V23)
 
 #define LOAD6 \
-	LOAD(V0, V1, V2, V3) \
-	LOAD(V4, V5, V6, V7) \
-	LOAD(V8, V9, V10, V11) \
+	LOAD(V0, V1, V2, V3)     \
+	LOAD(V4, V5, V6, V7)     \
+	LOAD(V8, V9, V10, V11)   \
 	LOAD(V12, V13, V14, V15) \
 	LOAD(V16, V17, V18, V19) \
 	LOAD(V20, V21, V22, V23)
 
 #define STORE6 \
-	STORE(V0, V1, V2, V3) \
-	STORE(V4, V5, V6, V7) \
-	STORE(V8, V9, V10, V11) \
+	STORE(V0, V1, V2, V3)     \
+	STORE(V4, V5, V6, V7)     \
+	STORE(V8, V9, V10, V11)   \
 	STORE(V12, V13, V14, V15) \
 	STORE(V16, V17, V18, V19) \
 	STORE(V20, V21, V22, V23)
@@ -156,54 +156,54 @@
 	ADD R13, R9
 
 #define GEMM(ROWS, LOADROWS, CLEARROWS, TIMESROWS, TAP, STOREROWS) \
-	MOVD  x+32(FP), R4          \
-	MOVD  xStride+40(FP), R0    \
-	MOVD  taps+48(FP), R12      \
-	MOVD  tapStride+56(FP), R13 \
-	MOVD  k+64(FP), R14         \
-	MOVD  w+72(FP), R10         \
-	SUB   R14<<2, R13           \
-	ROWS                        \
-	MOVD  init+16(FP), R15      \
-	MOVD  initStride+24(FP), R16 \
-	CBZ   R15, zero             \
-	LOADROWS                    \
-	B     tap                   \
-	zero:                       \
-	CLEARROWS                   \
-	tap:                        \
-	MOVD  R14, R11              \
-	value:                      \
+	MOVD   x+32(FP), R4                              \
+	MOVD   xStride+40(FP), R0                        \
+	MOVD   taps+48(FP), R12                          \
+	MOVD   tapStride+56(FP), R13                     \
+	MOVD   k+64(FP), R14                             \
+	MOVD   w+72(FP), R10                             \
+	SUB    R14<<2, R13                               \
+	ROWS                                             \
+	MOVD   init+16(FP), R15                          \
+	MOVD   initStride+24(FP), R16                    \
+	CBZ    R15, zero                                 \
+	LOADROWS                                         \
+	B      tap                                       \
+	zero:                                            \
+	CLEARROWS                                        \
+	tap:                                             \
+	MOVD   R14, R11                                  \
+	value:                                           \
 	VLD1.P 64(R10), [V24.S4, V25.S4, V26.S4, V27.S4] \
-	TIMESROWS                   \
-	SUBS  $1, R11               \
-	BNE   value                 \
-	TAP                         \
-	SUBS  $1, R12               \
-	BNE   tap                   \
-	MOVD  dst+0(FP), R15        \
-	MOVD  dstStride+8(FP), R16  \
-	STOREROWS                   \
+	TIMESROWS                                        \
+	SUBS   $1, R11                                   \
+	BNE    value                                     \
+	TAP                                              \
+	SUBS   $1, R12                                   \
+	BNE    tap                                       \
+	MOVD   dst+0(FP), R15                            \
+	MOVD   dstStride+8(FP), R16                      \
+	STOREROWS                                        \
 	RET
 
 #define WINDOW(ROWS, CLEARROWS, TIMESROWS, STOREROWS) \
-	MOVD    x+16(FP), R4        \
-	MOVD    xStride+24(FP), R0  \
-	MOVD    k+32(FP), R11       \
-	MOVD    source+40(FP), R10  \
-	MOVD    at+48(FP), R12      \
-	ROWS                        \
-	CLEARROWS                   \
-	value:                      \
-	MOVWU.P 4(R12), R13         \
-	ADD     R13<<2, R10, R13    \
+	MOVD    x+16(FP), R4                            \
+	MOVD    xStride+24(FP), R0                      \
+	MOVD    k+32(FP), R11                           \
+	MOVD    source+40(FP), R10                      \
+	MOVD    at+48(FP), R12                          \
+	ROWS                                            \
+	CLEARROWS                                       \
+	value:                                          \
+	MOVWU.P 4(R12), R13                             \
+	ADD     R13<<2, R10, R13                        \
 	VLD1    (R13), [V24.S4, V25.S4, V26.S4, V27.S4] \
-	TIMESROWS                   \
-	SUBS    $1, R11             \
-	BNE     value               \
-	MOVD    dst+0(FP), R15      \
-	MOVD    dstStride+8(FP), R16 \
-	STOREROWS                   \
+	TIMESROWS                                       \
+	SUBS    $1, R11                                 \
+	BNE     value                                   \
+	MOVD    dst+0(FP), R15                          \
+	MOVD    dstStride+8(FP), R16                    \
+	STOREROWS                                       \
 	RET
 
 // func gemm6x16NEON(dst *float32, dstStride int, init *float32, initStride int, x *float32, xStride, taps, tapStride, k int, w *float32)
