@@ -28,6 +28,8 @@
 	VST1 [a.S4, b.S4, c.S4, d.S4], (R15) \
 	ADD  R16, R15
 
+// Of one to six rows: ROWS makes the pointers, R0 bytes apart, and TAP moves them on to the next tap.
+
 #define TIMES1 \
 	TIMES(R4, V0, V1, V2, V3)
 
@@ -63,7 +65,6 @@
 	STORE(V0, V1, V2, V3) \
 	STORE(V4, V5, V6, V7)
 
-// ROWS2 has the rows after the first begin R0 bytes apart, TAP2 moves all on to the next tap.
 #define ROWS2 \
 	ADD R0, R4, R5
 
@@ -95,7 +96,6 @@
 	STORE(V8, V9, V10, V11)   \
 	STORE(V12, V13, V14, V15)
 
-// ROWS4 has the rows after the first begin R0 bytes apart, TAP4 moves all on to the next tap.
 #define ROWS4 \
 	ADD R0, R4, R5 \
 	ADD R0, R5, R6 \
@@ -139,7 +139,6 @@
 	STORE(V16, V17, V18, V19) \
 	STORE(V20, V21, V22, V23)
 
-// ROWS6 has the rows after the first begin R0 bytes apart, TAP6 moves all on to the next tap.
 #define ROWS6 \
 	ADD R0, R4, R5 \
 	ADD R0, R5, R6 \
