@@ -237,6 +237,29 @@ func upTo6(row, disp int, base, stride string) string {
 	return upTo4(row, disp, base, stride)
 }
 
+// sixRows loads {xStride} and makes the {x3} that upTo6 reaches row 3 and those after it by.
+func sixRows(a *file, rows int) {
+	if rows > 1 {
+		a.load("xStride")
+	}
+	thirdRow(a, rows)
+}
+
+func thirdRow(a *file, rows int) {
+	if rows > 3 {
+		a.f("LEAQ ({x})({xStride}*2), {x3}")
+		a.f("ADDQ {xStride}, {x3}")
+	}
+}
+
+// moveRows moves them on by what is added.
+func moveRows(a *file, rows int, by string) {
+	a.f("ADDQ %s, {x}", by)
+	if rows > 3 {
+		a.f("ADDQ %s, {x3}", by)
+	}
+}
+
 func upTo8(row, disp int, base, stride string) string {
 	if row >= 4 {
 		base, row = base+"4", row-4

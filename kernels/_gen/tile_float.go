@@ -57,10 +57,7 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	a.load("w", "wStride")
 	a.f("LEAQ ({wStride})({wStride}*2), {wStride3}")
 	a.load("steps=left", "x", "xStride")
-	if batch > 3 {
-		a.f("LEAQ ({x})({xStride}*2), {x3}")
-		a.f("ADDQ {xStride}, {x3}")
-	}
+	thirdRow(a, batch)
 	a.load("out", "outStride")
 	for i := range free {
 		a.f("VXORPS %s, %s, %s", v(i), v(i), v(i))
@@ -90,10 +87,7 @@ func floatTile(a *file, t, level string, batch, lanes int, v func(int) string) {
 	}
 	forward := func(n int) {
 		a.f("ADDQ $%d, {w}", n*lanes*size)
-		a.f("ADDQ $%d, {x}", xSize*n*lanes)
-		if batch > 3 {
-			a.f("ADDQ $%d, {x3}", xSize*n*lanes)
-		}
+		moveRows(a, batch, fmt.Sprintf("$%d", xSize*n*lanes))
 	}
 	a.f("SUBQ $2, {left}")
 	a.f("JLT rest")

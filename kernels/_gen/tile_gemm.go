@@ -71,6 +71,27 @@ func genPack(a *file, v vec) {
 	finish(a)
 }
 
+// An outer is the registers of a tile: sums of rows times width vectors, one vector of each column of
+// vectors, and a value of a row in all lanes.
+type outer struct {
+	rows, width int
+	reg         func(int) string
+}
+
+func (o outer) acc(r, v int) string { return o.reg(r*o.width + v) }
+func (o outer) b(v int) string      { return o.reg(o.rows*o.width + v) }
+func (o outer) value() string       { return o.reg(o.rows*o.width + o.width) }
+
+// add adds to the sums the products of b and the values of {x} that stand disp bytes on.
+func (o outer) add(a *file, broadcast, product string, disp int) {
+	for r := range o.rows {
+		a.f("%s %s, %s", broadcast, upTo6(r, disp, "x", "xStride"), o.value())
+		for v := range o.width {
+			a.f("%s %s, %s, %s", product, o.b(v), o.value(), o.acc(r, v))
+		}
+	}
+}
+
 // gemmTile writes dst = init + x·w for one tile, all of whose sums stay in registers: a
 // vector of each panel times a broadcast value of x per step (outer products, as in Goto &
 // van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008). A panel is vecs
@@ -95,10 +116,8 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 	a.reuse("last", "CX", "maskBytes", "BX", "masks", "R12") // before and after the taps
 	width := panels * vecs
 	bytes := 64 / vecs
-	acc := func(r, v int) string { return reg(r*width + v) }
-	b := func(v int) string { return reg(rows*width + v) }
-	value := reg(rows*width + width)
-	xAt := func(r, disp int) string { return upTo6(r, disp, "x", "xStride") }
+	o := outer{rows, width, reg}
+	acc, b := o.acc, o.b
 	wAt := func(v, disp int) string { return upTo4(v/vecs, disp+v%vecs*bytes, "w", "wStride") }
 
 	a.load("last")
@@ -180,13 +199,7 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 	a.f("TESTQ {taps}, {taps}")
 	a.f("JZ store")
 	a.load("x")
-	if rows > 1 {
-		a.load("xStride")
-	}
-	if rows > 3 {
-		a.f("LEAQ ({x})({xStride}*2), {x3}")
-		a.f("ADDQ {xStride}, {x3}")
-	}
+	sixRows(a, rows)
 	a.load("k", "tapStride=nextTap")
 	a.f("MOVQ {k}, AX")
 	a.f("SHLQ $2, AX")
@@ -200,28 +213,17 @@ func gemmTile(a *file, level string, rows, panels, vecs int, reg func(int) strin
 		for v := range width {
 			a.f("VMOVUPS %s, %s", wAt(v, 64*i), b(v))
 		}
-		for r := range rows {
-			a.f("VBROADCASTSS %s, %s", xAt(r, 4*i), value)
-			for v := range width {
-				a.f("VFMADD231PS %s, %s, %s", b(v), value, acc(r, v))
-			}
-		}
+		o.add(a, "VBROADCASTSS", "VFMADD231PS", 4*i)
 	}
 	forward := func(n int) {
-		a.f("ADDQ $%d, {x}", 4*n)
-		if rows > 3 {
-			a.f("ADDQ $%d, {x3}", 4*n)
-		}
+		moveRows(a, rows, fmt.Sprintf("$%d", 4*n))
 		a.f("ADDQ $%d, {w}", 64*n)
 	}
 	a.l("tap")
 	a.f("MOVQ {k}, {left}")
 	byFours(a, step, forward, "next")
 	a.l("next")
-	a.f("ADDQ {nextTap}, {x}")
-	if rows > 3 {
-		a.f("ADDQ {nextTap}, {x3}")
-	}
+	moveRows(a, rows, "{nextTap}")
 	a.f("DECQ {taps}")
 	a.f("JNZ tap")
 	a.l("store")
@@ -260,37 +262,22 @@ func windowTile(a *file, level string, rows, panels, vecs int, reg func(int) str
 	a.reuse("dst", "DI", "dstStride", "R8") // at the end
 	width := panels * vecs
 	bytes := 64 / vecs
-	acc := func(r, v int) string { return reg(r*width + v) }
-	b := func(v int) string { return reg(rows*width + v) }
-	value := reg(rows*width + width)
+	o := outer{rows, width, reg}
+	acc, b := o.acc, o.b
 	for i := range rows * width {
 		a.f("VXORPS %s, %s, %s", reg(i), reg(i), reg(i))
 	}
 	a.load("x", "source", "at", "k=left")
-	if rows > 1 {
-		a.load("xStride")
-	}
-	if rows > 3 {
-		a.f("LEAQ ({x})({xStride}*2), {x3}")
-		a.f("ADDQ {xStride}, {x3}")
-	}
+	sixRows(a, rows)
 	step := func(i int) {
 		a.f("MOVL %d({at}), AX", 4*i)
 		for v := range width {
 			a.f("VMOVUPS %d({source})(AX*4), %s", v*bytes, b(v))
 		}
-		for r := range rows {
-			a.f("VBROADCASTSS %s, %s", upTo6(r, 4*i, "x", "xStride"), value)
-			for v := range width {
-				a.f("VFMADD231PS %s, %s, %s", b(v), value, acc(r, v))
-			}
-		}
+		o.add(a, "VBROADCASTSS", "VFMADD231PS", 4*i)
 	}
 	forward := func(n int) {
-		a.f("ADDQ $%d, {x}", 4*n)
-		if rows > 3 {
-			a.f("ADDQ $%d, {x3}", 4*n)
-		}
+		moveRows(a, rows, fmt.Sprintf("$%d", 4*n))
 		a.f("ADDQ $%d, {at}", 4*n)
 	}
 	byFours(a, step, forward, "store")

@@ -45,10 +45,8 @@ func int8Tile(a *file, rows, width int) {
 		"lastMask", "K1", // columns of the last panel
 	)
 	a.reuse("last", "CX")
-	acc := func(r, v int) string { return z(r*width + v) }
-	b := func(v int) string { return z(rows*width + v) }
-	value := z(rows*width + width)
-	xAt := func(r, disp int) string { return upTo6(r, disp, "x", "xStride") }
+	o := outer{rows, width, z}
+	acc, b, value := o.acc, o.b, o.value()
 	wAt := func(v, disp int) string { return upTo4(v, disp, "w", "wStride") }
 	a.load("last")
 	a.f("MOVL $1, AX")
@@ -63,13 +61,7 @@ func int8Tile(a *file, rows, width int) {
 		}
 	}
 	a.load("x")
-	if rows > 1 {
-		a.load("xStride")
-	}
-	if rows > 3 {
-		a.f("LEAQ ({x})({xStride}*2), {x3}")
-		a.f("ADDQ {xStride}, {x3}")
-	}
+	sixRows(a, rows)
 	a.load("w")
 	if width > 1 {
 		a.load("wStride")
@@ -80,18 +72,10 @@ func int8Tile(a *file, rows, width int) {
 		for v := range width {
 			a.f("VMOVDQU32 %s, %s", wAt(v, 64*i), b(v))
 		}
-		for r := range rows {
-			a.f("VPBROADCASTD %s, %s", xAt(r, 4*i), value)
-			for v := range width {
-				a.f("VPDPBUSD %s, %s, %s", b(v), value, acc(r, v))
-			}
-		}
+		o.add(a, "VPBROADCASTD", "VPDPBUSD", 4*i)
 	}
 	forward := func(n int) {
-		a.f("ADDQ $%d, {x}", 4*n)
-		if rows > 3 {
-			a.f("ADDQ $%d, {x3}", 4*n)
-		}
+		moveRows(a, rows, fmt.Sprintf("$%d", 4*n))
 		a.f("ADDQ $%d, {w}", 64*n)
 	}
 	byFours(a, step, forward, "store")
