@@ -28,7 +28,7 @@
 	VST1 [a.S4, b.S4, c.S4, d.S4], (R15) \
 	ADD  R16, R15
 
-// Of one to six rows: ROWS makes the pointers, R0 bytes apart, and TAP moves them on to the next tap.
+// Of one to six rows. ROWS makes the pointers, R0 bytes apart, and TAP moves them on to the next tap.
 
 #define TIMES1 \
 	TIMES(R4, V0, V1, V2, V3)
@@ -42,115 +42,92 @@
 #define STORE1 \
 	STORE(V0, V1, V2, V3)
 
-	// ROWS1 has the rows after the first begin R0 bytes apart, TAP1 moves all on to the next tap.
-#define ROWS1 \
-	NOP
+#define ROWS1
 
 #define TAP1 \
 	ADD R13, R4
 
 #define TIMES2 \
-	TIMES(R4, V0, V1, V2, V3) \
+	TIMES1                    \
 	TIMES(R5, V4, V5, V6, V7)
 
 #define CLEAR2 \
-	CLEAR(V0, V1, V2, V3) \
+	CLEAR1                \
 	CLEAR(V4, V5, V6, V7)
 
 #define LOAD2 \
-	LOAD(V0, V1, V2, V3) \
+	LOAD1                \
 	LOAD(V4, V5, V6, V7)
 
 #define STORE2 \
-	STORE(V0, V1, V2, V3) \
+	STORE1                \
 	STORE(V4, V5, V6, V7)
 
 #define ROWS2 \
+	ROWS1          \
 	ADD R0, R4, R5
 
 #define TAP2 \
-	ADD R13, R4 \
+	TAP1        \
 	ADD R13, R5
 
 #define TIMES4 \
-	TIMES(R4, V0, V1, V2, V3)     \
-	TIMES(R5, V4, V5, V6, V7)     \
+	TIMES2                        \
 	TIMES(R6, V8, V9, V10, V11)   \
 	TIMES(R7, V12, V13, V14, V15)
 
 #define CLEAR4 \
-	CLEAR(V0, V1, V2, V3)     \
-	CLEAR(V4, V5, V6, V7)     \
+	CLEAR2                    \
 	CLEAR(V8, V9, V10, V11)   \
 	CLEAR(V12, V13, V14, V15)
 
 #define LOAD4 \
-	LOAD(V0, V1, V2, V3)     \
-	LOAD(V4, V5, V6, V7)     \
+	LOAD2                    \
 	LOAD(V8, V9, V10, V11)   \
 	LOAD(V12, V13, V14, V15)
 
 #define STORE4 \
-	STORE(V0, V1, V2, V3)     \
-	STORE(V4, V5, V6, V7)     \
+	STORE2                    \
 	STORE(V8, V9, V10, V11)   \
 	STORE(V12, V13, V14, V15)
 
 #define ROWS4 \
-	ADD R0, R4, R5 \
+	ROWS2          \
 	ADD R0, R5, R6 \
 	ADD R0, R6, R7
 
 #define TAP4 \
-	ADD R13, R4 \
-	ADD R13, R5 \
+	TAP2        \
 	ADD R13, R6 \
 	ADD R13, R7
 
 #define TIMES6 \
-	TIMES(R4, V0, V1, V2, V3)     \
-	TIMES(R5, V4, V5, V6, V7)     \
-	TIMES(R6, V8, V9, V10, V11)   \
-	TIMES(R7, V12, V13, V14, V15) \
+	TIMES4                        \
 	TIMES(R8, V16, V17, V18, V19) \
 	TIMES(R9, V20, V21, V22, V23)
 
 #define CLEAR6 \
-	CLEAR(V0, V1, V2, V3)     \
-	CLEAR(V4, V5, V6, V7)     \
-	CLEAR(V8, V9, V10, V11)   \
-	CLEAR(V12, V13, V14, V15) \
+	CLEAR4                    \
 	CLEAR(V16, V17, V18, V19) \
 	CLEAR(V20, V21, V22, V23)
 
 #define LOAD6 \
-	LOAD(V0, V1, V2, V3)     \
-	LOAD(V4, V5, V6, V7)     \
-	LOAD(V8, V9, V10, V11)   \
-	LOAD(V12, V13, V14, V15) \
+	LOAD4                    \
 	LOAD(V16, V17, V18, V19) \
 	LOAD(V20, V21, V22, V23)
 
 #define STORE6 \
-	STORE(V0, V1, V2, V3)     \
-	STORE(V4, V5, V6, V7)     \
-	STORE(V8, V9, V10, V11)   \
-	STORE(V12, V13, V14, V15) \
+	STORE4                    \
 	STORE(V16, V17, V18, V19) \
 	STORE(V20, V21, V22, V23)
 
 #define ROWS6 \
-	ADD R0, R4, R5 \
-	ADD R0, R5, R6 \
-	ADD R0, R6, R7 \
+	ROWS4          \
 	ADD R0, R7, R8 \
 	ADD R0, R8, R9
 
 #define TAP6 \
-	ADD R13, R4 \
-	ADD R13, R5 \
-	ADD R13, R6 \
-	ADD R13, R7 \
+	TAP4        \
 	ADD R13, R8 \
 	ADD R13, R9
 
