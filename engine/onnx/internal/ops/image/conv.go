@@ -144,16 +144,15 @@ func Convolve(c *run.Call, n *onnx.Node, b Beginning, e Ending) *tensor.Tensor {
 }
 
 const (
-	// tileElems is about how many elements of columns are multiplied at a time:
-	// with their packed copy they stay in the second-level cache.
+	// tileElems is about how many elements of columns, or of a field and results, are worked on at a
+	// time: they stay in the second-level cache.
 	tileElems = 1 << 17
 	minTile   = 64
 	maxTile   = 1024
 )
 
-// tile returns how many steps of rows elements are done together.
-func (v *Convolution) tile(rows, workers int) int {
-	steps := Volume(v.Out)
+// tile returns how many of steps are done together, of rows elements each.
+func (v *Convolution) tile(rows, steps, workers int) int {
 	n := min(max(tileElems/rows, minTile), maxTile)
 	if jobs := v.Batch * v.Groups; jobs < 2*workers {
 		n = min(n, (steps*jobs+2*workers-1)/(2*workers))
@@ -179,7 +178,7 @@ func convolve(c *run.Call, dst, x, w []float32, v *Convolution, b Beginning, e E
 	steps, plane := Volume(v.Out), Volume(v.In)
 	rows := v.InC * Volume(v.Kernel)
 	workers := c.Pool().Workers()
-	size := v.tile(rows, workers)
+	size := v.tile(rows, steps, workers)
 	tiles := (steps + size - 1) / size
 	// Of each worker: packed columns, and a line of them.
 	each := gemm.PanelFloats(size, rows) + size

@@ -97,24 +97,15 @@ func (f *field) lay(c *run.Call, x []float32, channels int, w *window) []float32
 	return out
 }
 
-// tileFloats is about how many floats of the input, and of results, are worked on at a time:
-// they stay in the second-level cache while filters pass.
-const tileFloats = 1 << 16
-
 // convolveField is convolve over a field, a tile of steps at a time.
 func convolveField(c *run.Call, dst, x, w []float32, v *Convolution, f *field, e Ending) {
 	source := f.lay(c, x, v.Batch*v.Groups*v.InC, &v.window)
-	const least = 4 * gemm.PanelWidth
-	size := max(least, tileFloats/max(v.InC*len(f.phases[0])*len(f.phases[1])*len(f.phases[2]), v.OutC)/least*least)
-	workers, jobs := c.Pool().Workers(), v.Batch*v.Groups
-	if jobs < 2*workers {
-		per := (f.steps*jobs + 2*workers - 1) / (2 * workers)
-		size = max(least, min(size, (per+least-1)/least*least))
-	}
+	workers := c.Pool().Workers()
+	size := v.tile(v.InC*f.each/f.plane+v.OutC, f.steps, workers)
 	tiles := (f.steps + size - 1) / size
 	steps, rows := Volume(v.Out), len(f.at)
 	results := c.Blank(onnx.Float, workers, v.OutC*size).F
-	c.SpreadOut(jobs*tiles, func(worker, i int) {
+	c.SpreadOut(v.Batch*v.Groups*tiles, func(worker, i int) {
 		from, image := i%tiles*size, i/tiles // batch and group
 		n, g := min(size, f.steps-from), image%v.Groups
 		r := results[worker*v.OutC*size:][:v.OutC*size]
