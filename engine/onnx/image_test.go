@@ -143,14 +143,9 @@ func TestConvOfFloatsAndDoubles(t *testing.T) {
 			}
 			results[k] = doubles(t, got)
 		}
-		if len(results[0]) != len(results[1]) {
-			t.Fatalf("%d: %d and %d values", i, len(results[0]), len(results[1]))
-		}
-		for k, v := range results[0] {
-			if want := results[1][k]; !(math.Abs(v-want) <= 1e-4*max(1, math.Abs(want))) {
-				t.Fatalf("%d: x %v, filters %v, strides %v, dilations %v, pads %v %v: [%d] = %v, want %v", i, x, w, strides, dilations, before, beyond, k, v, want)
-			}
-		}
+		t.Run(fmt.Sprint(i, " x ", x, " filters ", w, " strides ", strides, " dilations ", dilations, " pads ", before, beyond), func(t *testing.T) {
+			near(t, results[0], results[1], 1e-4)
+		})
 	}
 }
 
