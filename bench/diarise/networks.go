@@ -37,25 +37,13 @@ func generate(folder string) error {
 
 // uniform is a weight whose sum over so many inputs has deviation about 1.
 func (w *writer) uniform(inputs int, shape ...int) string {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	v := make([]float32, n)
 	by := math.Sqrt(3 / float64(inputs))
-	for i := range v {
-		v[i] = float32((2*w.rng.Float64() - 1) * by)
-	}
-	return w.Floats(shape, v...)
+	return w.Filled(shape, func() float32 { return float32((2*w.rng.Float64() - 1) * by) })
 }
 
 // fill is a vector of one number.
 func (w *writer) fill(v float32, n int) string {
-	x := make([]float32, n)
-	for i := range x {
-		x[i] = v
-	}
-	return w.Floats([]int{n}, x...)
+	return w.Filled([]int{n}, func() float32 { return v })
 }
 
 func (w *writer) op(name string, in ...string) string { return w.Node(name, in) }

@@ -61,23 +61,12 @@ type grapher struct {
 
 // normal is a weight whose products have the size of what they are products of.
 func (g *grapher) normal(fan int, shape ...int) string {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	v := make([]float32, n)
-	for i := range v {
-		v[i] = float32(g.r.NormFloat64() / math.Sqrt(float64(fan)))
-	}
-	return g.Floats(shape, v...)
+	by := math.Sqrt(float64(fan))
+	return g.Filled(shape, func() float32 { return float32(g.r.NormFloat64() / by) })
 }
 
 func (g *grapher) all(n int, v float32) string {
-	x := make([]float32, n)
-	for i := range x {
-		x[i] = v
-	}
-	return g.Floats([]int{n}, x...)
+	return g.Filled([]int{n}, func() float32 { return v })
 }
 
 func (g *grapher) join(list ...string) string {
@@ -135,11 +124,7 @@ func (g *grapher) res(x string, in, out int, double bool) string {
 // snake is three residual pairs of convolutions behind x + sin²(a x)/a.
 func (g *grapher) snake(x string, channels, kernel int) string {
 	wave := func(x string) string {
-		a := make([]float32, channels)
-		for i := range a {
-			a[i] = 0.5 + g.r.Float32()
-		}
-		scale := g.Floats([]int{1, channels, 1}, a...)
+		scale := g.Filled([]int{1, channels, 1}, func() float32 { return 0.5 + g.r.Float32() })
 		y := g.Node("Pow", []string{g.Node("Sin", []string{g.Node("Mul", []string{scale, x})}), g.Floats(nil, 2)})
 		return g.Node("Add", []string{x, g.Node("Mul", []string{y, g.Node("Div", []string{g.Floats(nil, 1), scale})})})
 	}

@@ -5,8 +5,9 @@
 //	go run ./bench/kokoro -o /tmp/kokoro-random
 //
 // With -onnx it writes what is most of the work as a graph for others' engines
-// (bench/onnx -speed DIR -file FILE -sizes T=274,120T+1=32881). With -first it measures what is computed until the first sound of an answer is there, and
-// how clean the joins of utterances are.
+// (bench/onnx -speed DIR -file FILE -sizes T=274,120T+1=32881). With -first it measures
+// what is computed until the first sound of an answer is there, and how clean the joins of
+// utterances are.
 package main
 
 import (

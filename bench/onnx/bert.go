@@ -77,15 +77,7 @@ type bertBuilder struct {
 }
 
 func (b *bertBuilder) normal(shape ...int) string {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	v := make([]float32, n)
-	for i := range v {
-		v[i] = float32(b.r.NormFloat64()) * 0.04
-	}
-	return b.Floats(shape, v...)
+	return b.Filled(shape, func() float32 { return float32(b.r.NormFloat64()) * 0.04 })
 }
 
 // linear is x·W + bias.
@@ -161,11 +153,8 @@ func (b *bertBuilder) norm(x string) string {
 	d := b.Node("Sub", []string{x, b.Node("ReduceMean", []string{x}, onnxtest.IntList("axes", -1))})
 	v := b.Node("ReduceMean", []string{b.Node("Pow", []string{d, b.Floats(nil, 2)})}, onnxtest.IntList("axes", -1))
 	y := b.Node("Div", []string{d, b.Node("Sqrt", []string{b.Node("Add", []string{v, b.Floats(nil, 1e-12)})})})
-	gain := make([]float32, b.shape.hidden)
-	for i := range gain {
-		gain[i] = 1 + 0.1*float32(b.r.NormFloat64())
-	}
-	return b.Node("Add", []string{b.Node("Mul", []string{y, b.Floats([]int{len(gain)}, gain...)}), b.normal(b.shape.hidden)})
+	gain := b.Filled([]int{b.shape.hidden}, func() float32 { return 1 + 0.1*float32(b.r.NormFloat64()) })
+	return b.Node("Add", []string{b.Node("Mul", []string{y, gain}), b.normal(b.shape.hidden)})
 }
 
 func (b *bertBuilder) gelu(x string) string {

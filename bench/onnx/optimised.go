@@ -35,11 +35,7 @@ func optimised(s shape, int8s bool, seed uint64) []byte {
 type optimisedBuilder struct{ *bertBuilder }
 
 func (b *optimisedBuilder) ones(n int) string {
-	v := make([]float32, n)
-	for i := range v {
-		v[i] = 1
-	}
-	return b.Floats([]int{n}, v...)
+	return b.Filled([]int{n}, func() float32 { return 1 })
 }
 
 // attention is a node that makes queries, keys and values itself.

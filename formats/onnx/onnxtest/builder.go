@@ -97,6 +97,19 @@ func (b *Builder) Floats(shape []int, v ...float32) string {
 	return b.Weight(t)
 }
 
+// Filled adds a constant of FloatType of what f returns, element by element.
+func (b *Builder) Filled(shape []int, f func() float32) string {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = f()
+	}
+	return b.Floats(shape, v...)
+}
+
 // Ints adds a constant of int64. A nil shape is a scalar's.
 func (b *Builder) Ints(shape []int, v ...int64) string { return b.Weight(IntTensor(shape, v...)) }
 
