@@ -52,10 +52,8 @@ func (c *int8Product) tiles() {
 			_, _ = c.scale[(c.n-1)/PanelWidth*PanelWidth+PanelWidth-1], c.bias[(c.n-1)/PanelWidth*PanelWidth+PanelWidth-1]
 			scale, bias = &c.scale[j], &c.bias[j]
 		}
-		for r, t := 0, 0; r < c.rows; {
-			for tileRows[t] > c.rows-r {
-				t++
-			}
+		for r := 0; r < c.rows; {
+			t := tallest(c.rows - r)
 			var dst *byte
 			if from, to := r*c.dstStride+j, (r+tileRows[t]-1)*c.dstStride+j+cols; c.floats != nil {
 				dst = (*byte)(unsafe.Pointer(&c.floats[from:to][0]))
