@@ -16,6 +16,22 @@ import (
 	"quern/engine/token"
 )
 
+// A Model is one that is served, in memory or not. It may be kept as long as its engine;
+// what was removed in the meantime says so when it is asked.
+type Model interface {
+	// Info describes the model as it is now.
+	Info() ModelInfo
+	// Describe tells what the model's files say of it.
+	Describe(ctx context.Context) (Details, error)
+	// Needs tells what the model takes of memory.
+	Needs(ctx context.Context) (Needs, error)
+	// Detector is what tells speech from other sound for a recogniser, which is not loaded.
+	Detector() (Detector, error)
+	// Unload releases the model's memory. A model in use is refused; one that is not
+	// loaded is no error.
+	Unload() error
+}
+
 // A Lease is a model kept in memory for one request: its description, and the
 // actions on it. An action that a model of its kind cannot do is refused with
 // CodeModelNotSupported. Actions end with their context; errors are *Error or the

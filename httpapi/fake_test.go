@@ -69,8 +69,53 @@ var fakeModels = []engine.ModelInfo{
 
 func (f *fake) Models() []engine.ModelInfo { return fakeModels }
 
+// A fakeModel is one that a fake serves.
+type fakeModel struct {
+	f    *fake
+	info engine.ModelInfo
+}
+
 // Find knows models by their ids and aliases.
-func (f *fake) Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
+func (f *fake) Find(name string, kinds ...engine.Kind) (engine.Model, error) {
+	info, err := f.find(name, kinds...)
+	if err != nil {
+		return nil, err
+	}
+	return fakeModel{f, info}, nil
+}
+
+func (m fakeModel) Info() engine.ModelInfo { return m.info }
+
+// Detector implements engine.Model.
+func (m fakeModel) Detector() (engine.Detector, error) { return vad.EnergyDetector{}, nil }
+
+// Unload implements engine.Model.
+func (m fakeModel) Unload() error {
+	m.f.mu.Lock()
+	defer m.f.mu.Unlock()
+	m.f.unloaded = append(m.f.unloaded, m.info.ID)
+	return nil
+}
+
+// Needs says that the embedding model does not fit.
+func (m fakeModel) Needs(context.Context) (engine.Needs, error) {
+	n := engine.Needs{Bytes: 1 << 30, Limit: 2 << 30}
+	if m.info.ID == embedModel {
+		n.Bytes, n.Why = 4<<30, engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs 4096 MiB; lower context_length", m.info.ID)
+	}
+	return n, nil
+}
+
+// Describe knows a template of chats.
+func (m fakeModel) Describe(context.Context) (engine.Details, error) {
+	d := engine.Details{BOS: "<s>", EOS: "</s>", Slots: 4, Parameters: 7_241_732_096}
+	if m.info.Kind == engine.KindChat {
+		d.Template, d.Infill, d.Thinks = "{{ messages }}", true, true
+	}
+	return d, nil
+}
+
+func (f *fake) find(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
 	if name == "" {
 		for _, k := range kinds {
 			if i := slices.IndexFunc(fakeModels, func(m engine.ModelInfo) bool { return m.Kind == k }); i >= 0 {
@@ -85,7 +130,7 @@ func (f *fake) Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error)
 	}
 	m := fakeModels[i]
 	if m.AliasOf != "" {
-		return f.Find(m.AliasOf, kinds...)
+		return f.find(m.AliasOf, kinds...)
 	}
 	able := func(k engine.Kind) bool { return m.Kind == k || slices.Contains(m.Capabilities, string(k)) }
 	if len(kinds) > 0 && !slices.ContainsFunc(kinds, able) {
@@ -122,7 +167,7 @@ func (l fakeLease) Release()               {}
 
 // lend leases one of f's models whose actions are those of a.
 func (f *fake) lend(ctx context.Context, a actions, name string, kinds []engine.Kind) (engine.Lease, error) {
-	info, err := f.Find(name, kinds...)
+	info, err := f.find(name, kinds...)
 	if err == nil {
 		err = f.Load(ctx, info.ID)
 	}
@@ -148,11 +193,6 @@ var fakeVoices = []engine.Voice{
 	{Voice: tts.Voice{ID: "af_bella", Name: "Bella", Language: "en-us", Gender: "female", Description: "American female"}, Model: voiceModel},
 	{Voice: tts.Voice{ID: "bm_george", Name: "George", Language: "en-gb", Gender: "male", Description: "British male"}, Model: voiceModel},
 	{Voice: tts.Voice{ID: "alloy", Name: "Alloy", Language: "en-us"}, Model: voiceModel, AliasOf: "af_bella"},
-}
-
-func (f *fake) Detector(name string) (engine.Detector, error) {
-	_, err := f.Find(name, engine.KindTranscription)
-	return vad.EnergyDetector{}, err
 }
 
 func (f *fake) Voices() []engine.Voice { return fakeVoices }
@@ -182,22 +222,6 @@ func (f *fake) CheckVoice(voice, language string) error {
 
 func (f *fake) Phonemize(_ context.Context, r engine.PhonemizeRequest) ([]engine.Pronunciation, error) {
 	return []engine.Pronunciation{{Text: r.Text, End: len(r.Text), Phonemes: "hˈI", Source: "lexicon"}}, nil
-}
-
-func (f *fake) Unload(model string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.unloaded = append(f.unloaded, model)
-	return nil
-}
-
-// Needs says that the embedding model does not fit.
-func (f *fake) Needs(_ context.Context, model string) (engine.Needs, error) {
-	n := engine.Needs{Bytes: 1 << 30, Limit: 2 << 30}
-	if model == embedModel {
-		n.Bytes, n.Why = 4<<30, engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs 4096 MiB; lower context_length", model)
-	}
-	return n, nil
 }
 
 func (f *fake) Load(ctx context.Context, model string) error {

@@ -43,10 +43,11 @@ func serveReady(a *server.API, c *server.Call) error {
 func readiness(a *server.API, q url.Values) (status int, answer healthStatus, err error) {
 	reason := a.Unready()
 	if q.Has("model") {
-		m, err := a.Options.Engine.Find(q.Get("model"))
+		found, err := a.Options.Engine.Find(q.Get("model"))
 		if err != nil {
 			return 0, healthStatus{}, err
 		}
+		m := found.Info()
 		switch {
 		case a.Leaving():
 		case m.Status == "loaded": // others may still be loading

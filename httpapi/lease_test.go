@@ -46,9 +46,13 @@ func TestRequestsHoldTheirModel(t *testing.T) {
 	}
 	defer e.Close()
 	inUse := make(chan error, 1)
+	voice, err := e.Find(engine.VoiceName)
+	if err != nil {
+		t.Fatal(err)
+	}
 	l := leaser{&fake{}, e}
 	l.embed = func(engine.EmbedRequest) (engine.EmbedResult, error) {
-		inUse <- e.Unload(engine.VoiceName)
+		inUse <- voice.Unload()
 		return engine.EmbedResult{}, &engine.Error{Code: engine.CodeEngineFailure, Message: "no"}
 	}
 	s := newServer(t, httpapi.Options{Engine: l})
@@ -57,7 +61,7 @@ func TestRequestsHoldTheirModel(t *testing.T) {
 		t.Error("a model was unloaded under a request")
 	}
 	s.Close() // waits for the handler
-	if err := e.Unload(engine.VoiceName); err != nil {
+	if err := voice.Unload(); err != nil {
 		t.Errorf("after the request: %v", err)
 	}
 }

@@ -17,19 +17,6 @@ import (
 	"quern/httpapi"
 )
 
-// Describe knows a template of chats.
-func (f *fake) Describe(_ context.Context, model string) (engine.Details, error) {
-	m, err := f.Find(model)
-	if err != nil {
-		return engine.Details{}, err
-	}
-	d := engine.Details{BOS: "<s>", EOS: "</s>", Slots: 4, Parameters: 7_241_732_096}
-	if m.Kind == engine.KindChat {
-		d.Template, d.Infill, d.Thinks = "{{ messages }}", true, true
-	}
-	return d, nil
-}
-
 // Infill writes what it is asked between marks; models without templates have none.
 func (f *fake) Infill(ctx context.Context, r engine.InfillRequest) (engine.TokenizeResult, error) {
 	f.filled.Store(&r)

@@ -96,7 +96,11 @@ func TestPicker(t *testing.T) {
 	})
 	all.Wait()
 	for _, m := range []string{"m-chat", "a-chat"} {
-		if err := e.Unload(m); err != nil {
+		loaded, err := e.Find(m)
+		if err == nil {
+			err = loaded.Unload()
+		}
+		if err != nil {
 			t.Error(err)
 		}
 		if got := read(); got != stats() || got.Blocks != planned.Blocks {

@@ -251,13 +251,14 @@ func (a *app) voiceNames(cmd *cobra.Command) []string {
 	if m.file != "" {
 		name = m.file
 	}
-	info, err := m.Find(name, engine.KindSpeech)
+	found, err := m.Find(name, engine.KindSpeech)
 	if err != nil {
 		return nil
 	}
 	var out []string
+	model := found.Info().ID
 	for _, v := range m.Voices() {
-		if v.Model == info.ID {
+		if v.Model == model {
 			out = append(out, v.ID)
 		}
 	}

@@ -68,8 +68,12 @@ func (a *app) greet(e *local.Engine, base string, s *settings.Loaded) {
 	}
 	models := e.Models()
 	for _, t := range greetings {
-		info, err := e.Find("", t.kind)
-		if err != nil {
+		var info engine.ModelInfo
+		m, err := e.Find("", t.kind)
+		if err == nil {
+			info = m.Info()
+			fmt.Fprintf(a.out, "%s by %s\n", t.is, describeModel(info))
+		} else {
 			// None, or several.
 			for _, m := range models {
 				if m.Kind == t.kind {
@@ -85,8 +89,6 @@ func (a *app) greet(e *local.Engine, base string, s *settings.Loaded) {
 				names = append(names, terminal.Plain(m.ID))
 			}
 			fmt.Fprintf(a.out, "Models: %s\n", strings.Join(names, ", "))
-		} else {
-			fmt.Fprintf(a.out, "%s by %s\n", t.is, describeModel(info))
 		}
 		fmt.Fprintf(a.out, "%s\n  %s\n", intro, t.try(g, info))
 		return
@@ -96,7 +98,7 @@ func (a *app) greet(e *local.Engine, base string, s *settings.Loaded) {
 // named reports whether requests must name m: without a name, another model answers.
 func (g *greeting) named(m engine.ModelInfo) bool {
 	d, err := g.e.Find("", m.Kind)
-	return err != nil || d.ID != m.ID
+	return err != nil || d.Info().ID != m.ID
 }
 
 // body is a request's JSON: the model where it has to be named, and pairs of fields.

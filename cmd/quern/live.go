@@ -85,7 +85,11 @@ func (a *app) transcribeLive(ctx context.Context, e *local.Engine, l engine.Leas
 		defer f.Close()
 		in = f
 	}
-	detector, err := e.Detector(l.Info().ID)
+	recogniser, err := e.Find(l.Info().ID, engine.KindTranscription)
+	if err != nil {
+		return err
+	}
+	detector, err := recogniser.Detector()
 	if err != nil {
 		return err
 	}

@@ -220,10 +220,11 @@ var commands = map[engine.Kind]string{
 
 // unfit is the error that the model called name is not for use; it names the command that takes it.
 func (m *models) unfit(name string, use engine.Kind) error {
-	info, err := m.Find(name)
+	found, err := m.Find(name)
 	if err != nil {
 		return err
 	}
+	info := found.Info()
 	return fmt.Errorf("model %q is for %s and cannot be used for %s; try: "+commands[info.Kind],
 		info.ID, info.Kind, use, shellWord(cmp.Or(m.given, info.ID)))
 }
@@ -278,5 +279,9 @@ func resolve(e *local.Engine, name string, kind engine.Kind) (engine.ModelInfo, 
 		}
 		kind = engine.KindChat
 	}
-	return e.Find(name, kind)
+	m, err := e.Find(name, kind)
+	if err != nil {
+		return engine.ModelInfo{}, err
+	}
+	return m.Info(), nil
 }

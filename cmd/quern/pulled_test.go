@@ -149,8 +149,13 @@ func TestPulledNames(t *testing.T) {
 		"Own/Name/../Name/m-Q8_0.gguf":    "",
 		filepath.Join(dir, "m-Q8_0.gguf"): "",
 	} {
-		if info, err := e.Find(name, engine.KindChat); info.ID != want || (err == nil) != (want != "") {
-			t.Errorf("%q is %q, %v; want %q", name, info.ID, err, want)
+		id := ""
+		m, err := e.Find(name, engine.KindChat)
+		if err == nil {
+			id = m.Info().ID
+		}
+		if id != want {
+			t.Errorf("%q is %q, %v; want %q", name, id, err, want)
 		}
 	}
 }

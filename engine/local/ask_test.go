@@ -84,3 +84,31 @@ func leased[M residency.Model](ctx context.Context, e *Engine, model string) (m 
 	}
 	return l.(*lease).Model.(M), l.Release, nil
 }
+
+// What is asked of a model that is not leased.
+
+func found[T any](e *Engine, name string, kinds []engine.Kind, ask func(engine.Model) (T, error)) (T, error) {
+	m, err := e.Find(name, kinds...)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return ask(m)
+}
+
+func (e *Engine) described(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
+	return found(e, name, kinds, func(m engine.Model) (engine.ModelInfo, error) { return m.Info(), nil })
+}
+
+func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
+	return found(e, name, nil, func(m engine.Model) (engine.Needs, error) { return m.Needs(ctx) })
+}
+
+func (e *Engine) Describe(ctx context.Context, name string) (engine.Details, error) {
+	return found(e, name, nil, func(m engine.Model) (engine.Details, error) { return m.Describe(ctx) })
+}
+
+func (e *Engine) Unload(name string) error {
+	_, err := found(e, name, nil, func(m engine.Model) (struct{}, error) { return struct{}{}, m.Unload() })
+	return err
+}

@@ -91,7 +91,7 @@ func TestClassify(t *testing.T) {
 func TestClassifiers(t *testing.T) {
 	dir, _ := crossEncoder(t, 2)
 	e := open(t, engine.Options{Builtin: true, Models: []engine.ModelOptions{{Name: "c", Path: dir}}})
-	info, err := e.Find("", engine.KindClassification)
+	info, err := e.described("", engine.KindClassification)
 	if err != nil || info.ID != "c" || !slices.Equal(info.Capabilities, []string{"classification"}) {
 		t.Errorf("the classifier is %+v, %v", info, err)
 	}

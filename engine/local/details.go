@@ -17,46 +17,6 @@ import (
 // A detailer adds the details in a model's files.
 type detailer func(ctx context.Context, n *catalog.Entry, d *engine.Details) error
 
-// Describe returns the details in a model's files and options, whether or not it is loaded.
-// Like Needs it reads one model at a time.
-func (e *Engine) Describe(ctx context.Context, name string) (engine.Details, error) {
-	n, err := e.catalog.Lookup(name)
-	if err != nil {
-		return engine.Details{}, err
-	}
-	d := engine.Details{Sampling: n.Options.Sampling}
-	a := n.About()
-	if a.Remote {
-		return d, nil
-	}
-	if !a.Sound() {
-		d.Slots = n.Options.Defaulted().Slots
-	}
-	details := kindOf(a.Path).details
-	if details == nil {
-		return d, nil
-	}
-	leave, err := e.plan(ctx)
-	if err != nil {
-		return d, err
-	}
-	defer leave()
-	if err := details(ctx, n.Entry, &d); err != nil {
-		return d, engine.Errorf(engine.CodeEngineFailure, "", "the files of model %q cannot be read", n.ID).Because(err)
-	}
-	return d, nil
-}
-
-// plan waits until no other model's files are read just to describe it. leave ends that.
-func (e *Engine) plan(ctx context.Context) (leave func(), err error) {
-	select {
-	case e.planning <- struct{}{}:
-		return func() { <-e.planning }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // textDetails adds those of a recorded model.
 func textDetails(ctx context.Context, n *catalog.Entry, d *engine.Details) error {
 	set, err := lm.Open(n.About().Path)

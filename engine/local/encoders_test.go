@@ -131,7 +131,7 @@ func TestRerankersAsFiles(t *testing.T) {
 	for name := range models {
 		var got [2]engine.RerankResult
 		for i, name := range []string{name, name + "-gguf"} {
-			if info, err := e.Find(name, engine.KindRerank); err != nil || info.Kind != engine.KindRerank {
+			if info, err := e.described(name, engine.KindRerank); err != nil || info.Kind != engine.KindRerank {
 				t.Fatalf("%s is %+v, %v", name, info, err)
 			}
 			if got[i], err = e.Rerank(t.Context(), name, r); err != nil {

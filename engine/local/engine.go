@@ -5,7 +5,6 @@ package local
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -180,16 +179,6 @@ func (e *Engine) Models() []engine.ModelInfo {
 	return list
 }
 
-// Find describes the model of a name, as catalog.Lookup finds it. An alias is described
-// under the name of what it stands for.
-func (e *Engine) Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
-	n, err := e.catalog.Lookup(name, kinds...)
-	if err != nil {
-		return engine.ModelInfo{}, err
-	}
-	return e.info(n), nil
-}
-
 // File returns where a model is on this machine, BuiltinPath for the built-in one.
 func (e *Engine) File(name string) (string, error) {
 	n, err := e.catalog.Lookup(name, "")
@@ -202,16 +191,6 @@ func (e *Engine) File(name string) (string, error) {
 		return "", fmt.Errorf("model %q is part of quern and has no file", n.ID)
 	}
 	return n.About().Path, nil
-}
-
-// Unload releases a model's memory. A model in use is refused; one that is not
-// loaded is no error.
-func (e *Engine) Unload(name string) error {
-	n, err := e.catalog.Lookup(name, "")
-	if err != nil {
-		return err
-	}
-	return e.models.Unload(n.Entry)
 }
 
 // Removable returns where a model is whose files may be removed: one that lies in a folder
@@ -266,35 +245,6 @@ func (e *Engine) Serves(path string) string {
 		return n.ID
 	}
 	return ""
-}
-
-// Needs returns the memory that a model takes, from its headers where it is not loaded. One is
-// worked out at a time.
-func (e *Engine) Needs(ctx context.Context, name string) (engine.Needs, error) {
-	n, err := e.catalog.Lookup(name)
-	if err != nil {
-		return engine.Needs{}, err
-	}
-	out := engine.Needs{Limit: e.o.MemoryLimit, Bytes: e.models.State(n.Entry).Bytes}
-	if a := n.About(); out.Bytes > 0 || a.Remote {
-		return out, nil
-	}
-	leave, err := e.plan(ctx)
-	if err != nil {
-		return out, err
-	}
-	defer leave()
-	out.Bytes, err = kindOf(n.About().Path).needs(ctx, e, n.Entry)
-	var known *engine.Error
-	switch {
-	case errors.As(err, &known) && known.Code == engine.CodeOutOfMemory:
-		out.Why = err
-	case err != nil:
-		return out, err
-	case out.Bytes > out.Limit:
-		out.Why = engine.Errorf(engine.CodeOutOfMemory, "", "model %q needs %s and memory_limit is %s", n.ID, engine.MiB(out.Bytes), engine.MiB(out.Limit))
-	}
-	return out, nil
 }
 
 // speakers returns the models among list that speak and are on this machine.

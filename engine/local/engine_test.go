@@ -433,7 +433,7 @@ func TestDefaultModel(t *testing.T) {
 		{[]engine.ModelOptions{first, second}, ""},
 	} {
 		e := open(t, engine.Options{Builtin: true, Models: tt.models})
-		m, err := e.Find("", engine.KindChat)
+		m, err := e.described("", engine.KindChat)
 		if m.ID != tt.want || (err != nil) != (tt.want == "") {
 			t.Errorf("%d models beside the built-in one: %q, %v; want %q", len(tt.models), m.ID, err, tt.want)
 		}

@@ -18,7 +18,7 @@ func TestKeepAliveAndEviction(t *testing.T) {
 		{Name: "kept", Path: small, CacheBytes: 32 << 20, KeepAlive: -1},
 	}})
 	status := func(id string) string {
-		m, err := e.Find(id)
+		m, err := e.described(id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 	// A busy machine may take longer than MemoryWait to free the other.
 	poll.Until(t, "short is loaded", func() bool { return e.Load(t.Context(), "short") == nil })
-	if m, err := e.Find("kept"); err != nil || m.Status != "unloaded" {
+	if m, err := e.described("kept"); err != nil || m.Status != "unloaded" {
 		t.Errorf("kept is %s after the other took its place, %v", m.Status, err)
 	}
 	_, release, err := leased[residency.Model](t.Context(), e, "short")

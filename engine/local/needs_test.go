@@ -70,7 +70,7 @@ func TestRetire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := e.Find("o/n/m"); err != nil || m.Users != 1 {
+	if m, err := e.described("o/n/m"); err != nil || m.Users != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if err := e.Retire("o/n/m", remove); !errors.As(err, &known) || known.Code != engine.CodeModelInUse {

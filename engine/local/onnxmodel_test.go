@@ -120,7 +120,7 @@ func TestONNXEmbeddings(t *testing.T) {
 	if worst > 1e-5 {
 		t.Errorf("vectors differ by %g, want 1e-5 at most", worst)
 	}
-	info, err := e.Find("graph", engine.KindEmbedding)
+	info, err := e.described("graph", engine.KindEmbedding)
 	if err != nil || info.Format != "onnx" || info.Quantization != "F32" || info.Architecture != "bert" || info.ContextLength != 512 || info.SizeBytes == 0 {
 		t.Errorf("the model is %+v, %v", info, err)
 	}
@@ -299,7 +299,7 @@ func TestONNXRerank(t *testing.T) {
 	if want := 4*5 + 1 + 0 + 3 + 2; res.PromptTokens != want {
 		t.Errorf("%d tokens, want %d", res.PromptTokens, want)
 	}
-	info, err := e.Find("", engine.KindRerank)
+	info, err := e.described("", engine.KindRerank)
 	if err != nil || info.ID != "r" || len(info.Capabilities) != 1 {
 		t.Errorf("the reranker is %+v, %v", info, err)
 	}
@@ -436,7 +436,7 @@ func TestONNXDecoder(t *testing.T) {
 	}
 	_, err = e.Embed(t.Context(), "one graph", engine.EmbedRequest{Inputs: []engine.EmbedInput{{Text: "a"}}})
 	wantCode(t, err, engine.CodeModelNotSupported)
-	info, err := e.Find("merged", engine.KindChat)
+	info, err := e.described("merged", engine.KindChat)
 	if err != nil || fmt.Sprint(info.Capabilities) != "[chat completion]" {
 		t.Errorf("the model is %+v, %v", info, err)
 	}

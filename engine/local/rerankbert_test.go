@@ -150,7 +150,7 @@ func TestRerankBert(t *testing.T) {
 	if err != nil || one.Scores[0] == two.Scores[0] {
 		t.Errorf("either way round the score is %v, %v", one.Scores, err)
 	}
-	info, err := e.Find("plain", engine.KindRerank)
+	info, err := e.described("plain", engine.KindRerank)
 	if err != nil || info.Format != "safetensors" {
 		t.Errorf("the model is %+v, %v", info, err)
 	}

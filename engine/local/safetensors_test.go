@@ -258,7 +258,7 @@ func TestEightBits(t *testing.T) {
 				t.Errorf("%s answers %q with %q, want %q in it", id, prompt, res.text[0], want)
 			}
 		}
-		if m, err := e.Find(id, engine.KindChat); err != nil || m.Quantization != quantization || m.Format != "safetensors" {
+		if m, err := e.described(id, engine.KindChat); err != nil || m.Quantization != quantization || m.Format != "safetensors" {
 			t.Errorf("%+v, %v; want %s", m, err, quantization)
 		}
 	}

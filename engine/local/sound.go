@@ -10,7 +10,6 @@ import (
 	"quern/engine/asr"
 	"quern/engine/asr/conformer"
 	"quern/engine/asr/diarize"
-	"quern/engine/asr/vad"
 	"quern/engine/catalog"
 	"quern/engine/lm"
 	"quern/engine/onnx/serve"
@@ -74,20 +73,6 @@ func detectorOf(n *catalog.Entry) (engine.Detector, error) {
 		return nil, engine.Errorf(engine.CodeEngineFailure, "", "model %q cannot be loaded: its detector of speech: %s", n.ID, strings.ReplaceAll(err.Error(), file, "the file")).Because(err)
 	}
 	return d, nil
-}
-
-// Detector returns the detector of speech for the recogniser of a name, as
-// Open finds it. It loads no model.
-func (e *Engine) Detector(recogniser string) (engine.Detector, error) {
-	n, err := e.catalog.Lookup(recogniser, engine.KindTranscription)
-	if err != nil {
-		return nil, err
-	}
-	d, err := detectorOf(n.Entry)
-	if d == nil && err == nil {
-		d = vad.EnergyDetector{}
-	}
-	return d, err
 }
 
 // describeConformer reads the description of a Parakeet or Canary from its files.

@@ -98,10 +98,10 @@ func TestFormantVoice(t *testing.T) {
 			t.Errorf("in %s: %v", language, err)
 		}
 	}
-	if m, err := e.Find("tts-1", engine.KindSpeech); err != nil || m.ID != engine.VoiceName {
+	if m, err := e.described("tts-1", engine.KindSpeech); err != nil || m.ID != engine.VoiceName {
 		t.Errorf("tts-1 is %+v (%v)", m, err)
 	}
-	if m, err := e.Find("whisper-1", engine.KindTranscription); err == nil {
+	if m, err := e.described("whisper-1", engine.KindTranscription); err == nil {
 		t.Errorf("whisper-1 is %+v without a recogniser", m)
 	}
 	if err := e.CheckVoice("", "af_bella(2)+bm_lewis", "en-GB"); err != nil {
@@ -148,7 +148,7 @@ func kokoroDir(t *testing.T) string {
 func TestKokoro(t *testing.T) {
 	dir := kokoroDir(t)
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "kokoro", Path: dir}}})
-	if m, err := e.Find("", engine.KindSpeech); err != nil || m.ID != "kokoro" || m.Architecture != "kokoro" {
+	if m, err := e.described("", engine.KindSpeech); err != nil || m.ID != "kokoro" || m.Architecture != "kokoro" {
 		t.Fatalf("the default voice is %+v (%v)", m, err)
 	}
 	var ids []string
@@ -191,7 +191,7 @@ func (s *sine) Read(dst []float32) (int, error) {
 func TestTranscribe(t *testing.T) {
 	dir := fixtures.Path(t, "whisper", "hf_tiny")
 	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "ear", Path: dir}}})
-	m, err := e.Find("", engine.KindTranscription)
+	m, err := e.described("", engine.KindTranscription)
 	if err != nil || m.ID != "ear" || m.Architecture != "whisper" {
 		t.Fatalf("the default recogniser is %+v (%v)", m, err)
 	}

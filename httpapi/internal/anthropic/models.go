@@ -42,7 +42,7 @@ func GetModel(a *server.API, c *server.Call) error {
 	if err != nil {
 		return err
 	}
-	return a.WriteJSON(c, http.StatusOK, newModel(a, m))
+	return a.WriteJSON(c, http.StatusOK, newModel(a, m.Info()))
 }
 
 // ListModels answers GET /v1/models for the dialect's clients: the models that chat.

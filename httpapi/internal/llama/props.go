@@ -28,18 +28,15 @@ func (m *found) slots() int {
 
 // find finds the model that the query names.
 func (a api) find(c *server.Call) (*found, error) {
-	info, err := a.Options.Engine.Find(c.R.URL.Query().Get("model"), engine.KindChat, engine.KindCompletion)
+	model, err := a.Options.Engine.Find(c.R.URL.Query().Get("model"), engine.KindChat, engine.KindCompletion)
 	if err != nil {
 		return nil, err
 	}
-	m := &found{info: info}
-	if m.details, err = server.InTime(a.API, c, a.Options.Engine.Describe, info.ID); err != nil {
+	m := &found{info: model.Info()}
+	if m.details, err = server.Promptly(a.API, c, model.Describe); err != nil {
 		return nil, err
 	}
-	id := info.ID
-	if info.Base != "" {
-		id = info.Base
-	}
+	id := cmp.Or(m.info.Base, m.info.ID)
 	for _, s := range a.Options.Engine.Stats().Models {
 		if s.Model == id {
 			m.stats = s
@@ -111,10 +108,11 @@ func (a api) slots(c *server.Call) error {
 
 // adapters answers GET /lora-adapters: those of a model, of which the one it is called with counts.
 func (a api) adapters(c *server.Call) error {
-	m, err := a.Options.Engine.Find(c.R.URL.Query().Get("model"), engine.KindChat, engine.KindCompletion)
+	model, err := a.Options.Engine.Find(c.R.URL.Query().Get("model"), engine.KindChat, engine.KindCompletion)
 	if err != nil {
 		return err
 	}
+	m := model.Info()
 	type adapter struct {
 		ID    int     `json:"id"`
 		Path  string  `json:"path"`

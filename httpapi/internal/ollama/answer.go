@@ -168,9 +168,9 @@ func (a api) ready(c *server.Call, name string, keep *time.Duration, kinds ...en
 		}
 		return "load", err
 	}
-	info, err := a.find(name, kinds...)
+	m, err := a.find(name, kinds...)
 	if err == nil {
-		err = a.Options.Engine.Unload(info.ID)
+		err = m.Unload()
 	}
 	return "unload", err
 }

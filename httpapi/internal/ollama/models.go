@@ -152,14 +152,15 @@ func (a api) show(c *server.Call, o *body.Object) error {
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}
-	m, err := a.find(name)
+	found, err := a.find(name)
 	if err != nil {
 		return err
 	}
-	d, err := server.InTime(a.API, c, a.Options.Engine.Describe, m.ID)
+	d, err := server.Promptly(a.API, c, found.Describe)
 	if err != nil {
 		return err
 	}
+	m := found.Info()
 	known := map[string]any{"general.architecture": m.Architecture}
 	if d.Parameters > 0 {
 		known["general.parameter_count"] = d.Parameters

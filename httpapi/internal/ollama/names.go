@@ -27,20 +27,20 @@ func readName(o *body.Object) string {
 const latest = ":latest"
 
 // find is the model of a name.
-func (a api) find(name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
-	info, err := a.Options.Engine.Find(name, kinds...)
+func (a api) find(name string, kinds ...engine.Kind) (engine.Model, error) {
+	m, err := a.Options.Engine.Find(name, kinds...)
 	if err != nil && strings.HasSuffix(name, latest) {
 		if again, other := a.Options.Engine.Find(strings.TrimSuffix(name, latest), kinds...); other == nil {
 			return again, nil
 		}
 	}
-	return info, err
+	return m, err
 }
 
 // open makes the model of a name resident for the rest of the call.
 func (a api) open(c *server.Call, name string, kinds ...engine.Kind) (engine.ModelInfo, error) {
-	if info, err := a.find(name, kinds...); err == nil {
-		name = info.ID
+	if m, err := a.find(name, kinds...); err == nil {
+		name = m.Info().ID
 	}
 	return a.Prepare(c, name, kinds...)
 }

@@ -65,8 +65,8 @@ func (a api) remove(c *server.Call, o *body.Object) error {
 	if err := a.Finish(c, o); err != nil {
 		return err
 	}
-	if info, err := a.find(name); err == nil {
-		name = info.ID
+	if m, err := a.find(name); err == nil {
+		name = m.Info().ID
 	}
 	if _, err := a.Options.Store.Remove(c.R.Context(), name); err != nil {
 		return err

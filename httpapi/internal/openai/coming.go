@@ -46,7 +46,7 @@ func (a api) collect(ctx context.Context, c *server.Call, f *body.Form, r *trans
 		r.Source = v.Source(ctx)
 		return audio.Collect(ctx, a.API, c, r.TranscribeRequest, each)
 	}
-	d, err := a.Options.Engine.Detector(c.Lease.Info().ID)
+	d, err := a.Detector(c.Lease.Info().ID)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ type modelMemory struct {
 // getModel describes one model; its id may hold slashes. An alias is described
 // under its own name.
 func (a api) getModel(c *server.Call) error {
-	m, err := a.model(pathID(c))
+	found, m, err := a.model(pathID(c))
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (a api) getModel(c *server.Call) error {
 		Memory    *modelMemory `json:"memory,omitempty"` // absent where it is unknown before the model is here, or loaded
 		Removable bool         `json:"removable"`
 	}{modelObject: a.modelObject(m), Removable: m.AliasOf == "" && a.Manages(c) && a.Options.Store.Removable(m.ID)}
-	needs, err := server.InTime(a.API, c, a.Options.Engine.Needs, m.ID)
+	needs, err := server.Promptly(a.API, c, found.Needs)
 	switch {
 	case c.R.Context().Err() != nil:
 		return err
@@ -96,14 +97,18 @@ func (a api) getModel(c *server.Call) error {
 // pathID is the id of a model in a path.
 func pathID(c *server.Call) string { return strings.TrimPrefix(c.Params.ByName("id"), "/") }
 
-// model finds a model by any of its names.
-func (a api) model(id string) (engine.ModelInfo, error) {
-	for _, m := range a.Options.Engine.Models() {
-		if m.ID == id {
-			return m, nil
-		}
+// model finds a model by any of its names, and its description: by the name asked for where
+// that is listed.
+func (a api) model(name string) (engine.Model, engine.ModelInfo, error) {
+	all := a.Options.Engine.Models()
+	m, err := a.Options.Engine.Find(name)
+	if err != nil {
+		return nil, engine.ModelInfo{}, err
 	}
-	return a.Options.Engine.Find(id)
+	if i := slices.IndexFunc(all, func(m engine.ModelInfo) bool { return m.ID == name }); i >= 0 {
+		return m, all[i], nil
+	}
+	return m, m.Info(), nil
 }
 
 // removeModel answers DELETE /v1/models/ID.
@@ -154,15 +159,12 @@ func (a api) unloadModel(c *server.Call, o *body.Object) error {
 	if err != nil {
 		return err
 	}
-	info, err := a.Options.Engine.Find(name)
+	m, err := a.Options.Engine.Find(name)
 	if err != nil {
 		return err
 	}
-	if err := a.Options.Engine.Unload(info.ID); err != nil {
+	if err := m.Unload(); err != nil {
 		return err
 	}
-	if again, err := a.Options.Engine.Find(info.ID); err == nil {
-		info = again
-	}
-	return a.WriteJSON(c, 200, a.modelObject(info))
+	return a.WriteJSON(c, 200, a.modelObject(m.Info()))
 }

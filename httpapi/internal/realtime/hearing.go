@@ -19,7 +19,7 @@ func (s *session) detector() (engine.Detector, error) {
 	if s.ear.detector != nil && s.ear.model == s.cfg.ear.model {
 		return s.ear.detector, nil
 	}
-	return s.api.Options.Engine.Detector(s.cfg.ear.model)
+	return s.api.Detector(s.cfg.ear.model)
 }
 
 // held is how much sound counts against realtime.audio: what is not transcribed, or the

@@ -29,7 +29,7 @@ func Routes(s *server.API) []server.Route {
 func (a *api) connect(c *server.Call) error {
 	cfg, wrong := readConfig(c.R.URL.Query())
 	cfg.model = a.Ours(cfg.named, engine.KindTranscription)
-	detector, err := a.Options.Engine.Detector(cfg.model)
+	detector, err := a.Detector(cfg.model)
 	if err != nil {
 		return err // there is no recogniser
 	}

@@ -176,14 +176,31 @@ func InTime[Q, R any](a *API, c *Call, ask func(context.Context, Q) (R, error), 
 	return res, err
 }
 
+// Promptly is InTime of what is asked of a model without a request.
+func Promptly[R any](a *API, c *Call, ask func(context.Context) (R, error)) (R, error) {
+	return InTime(a, c, func(ctx context.Context, _ struct{}) (R, error) { return ask(ctx) }, struct{}{})
+}
+
 // Ours returns the model of a kind that a name means where clients name those of another
 // service: one of ours has its own, all others mean the default one.
 func (a *API) Ours(name string, kind engine.Kind) string {
 	m, err := a.Options.Engine.Find(name, kind)
 	if err != nil {
-		m, _ = a.Options.Engine.Find("", kind)
+		m, err = a.Options.Engine.Find("", kind)
 	}
-	return m.ID
+	if err != nil {
+		return ""
+	}
+	return m.Info().ID
+}
+
+// Detector is what tells speech from other sound for the recogniser of a name.
+func (a *API) Detector(recogniser string) (engine.Detector, error) {
+	m, err := a.Options.Engine.Find(recogniser, engine.KindTranscription)
+	if err != nil {
+		return nil, err
+	}
+	return m.Detector()
 }
 
 // Prepare finds the model a request names, which has to be of one of kinds, and makes

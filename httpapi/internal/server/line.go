@@ -80,7 +80,7 @@ func (a *API) takeTurn(ctx context.Context, l batch.Line) bool {
 	var body struct{ Model string }
 	_ = json.Unmarshal(l.Body, &body) // what is wrong with it the handler says
 	m, err := a.Options.Engine.Find(body.Model, kind)
-	return err != nil || a.busy.turn(ctx, m.ID)
+	return err != nil || a.busy.turn(ctx, m.Info().ID)
 }
 
 // serveWhole reports whether a request was answered to the end: a panic is how an answer is

@@ -19,21 +19,13 @@ import (
 
 // An Engine does the work. *local.Engine is one.
 type Engine interface {
-	// Models lists what is served. Find describes one of them by any name it goes by.
+	// Models lists what is served, and Voices the speakers of all of it.
 	Models() []engine.ModelInfo
-	Find(name string, kinds ...engine.Kind) (engine.ModelInfo, error)
-	// Voices lists the speakers of all models.
 	Voices() []engine.Voice
+	// Find finds a model by any name it goes by. It loads nothing.
+	Find(name string, kinds ...engine.Kind) (engine.Model, error)
 	// Open makes the model a request names ready for it.
 	Open(ctx context.Context, name string, kinds ...engine.Kind) (engine.Lease, error)
-	// Detector is what tells speech from other sound for a recogniser, which is not loaded.
-	Detector(recogniser string) (engine.Detector, error)
-	// Unload releases a model's memory.
-	Unload(name string) error
-	// Needs tells what a model takes of memory.
-	Needs(ctx context.Context, name string) (engine.Needs, error)
-	// Describe tells what a model's files say of it, whether or not it is loaded.
-	Describe(ctx context.Context, name string) (engine.Details, error)
 	// Phonemize tells how a text is pronounced.
 	Phonemize(ctx context.Context, r engine.PhonemizeRequest) ([]engine.Pronunciation, error)
 	Stats() engine.Stats
