@@ -29,5 +29,10 @@ room=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 if [ "${room:-0}" -lt 20000000 ]; then
 	set -- -dir "${TMPDIR:-/tmp}/quern-bench" "$@"
 fi
-dir=$(cd "${QUERN_GPU:-.gpu}" && pwd)
+dir=${QUERN_GPU:-.gpu}
+if [ ! -x "$dir/cuda" ]; then
+	echo "no programs in $dir; make them first: bench/cuda/run.sh build $dir" >&2
+	exit 1
+fi
+dir=$(cd "$dir" && pwd)
 exec "$dir/cuda" -out "${OUT:-.}/cuda.jsonl" "$@"
