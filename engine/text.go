@@ -61,8 +61,8 @@ type GenerateRequest struct {
 	Prediction string // the expected reply: tokens that it predicts come faster
 	MaxDraft   int    // most tokens that are drafted at a time; 0 means the model's, and negative none
 
-	// KeepAlive, when not nil, is from now on the idle time after which the
-	// model is unloaded; negative never.
+	// KeepAlive, when not nil, is the idle time after which the model is unloaded; negative
+	// never. It holds until that, or until another request sets it.
 	KeepAlive *time.Duration
 }
 

@@ -38,6 +38,13 @@ func TestKeepAliveAndEviction(t *testing.T) {
 		t.Fatal(err)
 	}
 	poll.Until(t, "kept is unloaded", func() bool { return status("kept") == "unloaded" })
+	// Which holds for that model in memory, not for the next.
+	if err := e.Load(t.Context(), "kept"); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := e.described("kept"); err != nil || m.Status != "loaded" || !m.Expires.IsZero() {
+		t.Errorf("loaded again, kept is %s and expires at %v, %v", m.Status, m.Expires, err)
+	}
 }
 
 // TestOneAtATime: with memory for one model, loading the other evicts it, unless it is in

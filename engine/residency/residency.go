@@ -169,7 +169,7 @@ type resident struct {
 	inner       int            // users that belong to a request which has a lease
 	used        time.Time      // when the last user left
 	idle        *time.Timer    // unloads after keep-alive; nil while in use
-	keepFor     *time.Duration // by the last request; nil: as configured
+	keepFor     *time.Duration // by the last request that said so, until the model is unloaded; nil: as configured
 }
 
 // stay stops the idle time of a model.

@@ -167,12 +167,12 @@ func (k *Keeper) unload(n *resident, why ...any) {
 	}()
 }
 
-// detach removes the loaded model from its entry. shut closes the model
-// and is to be called without Keeper.mu, which is held now. Until then its bytes
+// detach removes the loaded model from its entry, and how long requests wanted that one
+// to stay. shut closes the model and is to be called without Keeper.mu, which is held now. Until then its bytes
 // count.
 func (k *Keeper) detach(n *resident) (shut func()) {
 	m, bytes := n.model, n.model.Bytes()
-	n.model, n.discarded, n.leaves, n.files = nil, nil, nil, nil
+	n.model, n.discarded, n.leaves, n.files, n.keepFor = nil, nil, nil, nil, nil
 	n.stay()
 	k.live = slices.DeleteFunc(k.live, func(x *resident) bool { return x == n })
 	k.closing += bytes
