@@ -55,6 +55,7 @@ type GenerateRequest struct {
 	Sample         sample.Params
 	PromptLogprobs bool // report the prompt's own log-probabilities (Sample.Top of them)
 	NoPromptCache  bool // neither read nor fill the prefix cache
+	Follows        bool // another prompt of the client's request was taken: this one waits even in a full queue
 
 	ToolChoice ToolChoice // for Prompt.Tools
 

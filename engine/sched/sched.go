@@ -283,7 +283,7 @@ func (s *Scheduler) Submit(ctx context.Context, r Request) (*Stream, error) {
 	list := &s.box.jobs
 	if r.Background {
 		list = &s.box.background
-	} else if waiting := s.box.waiting + len(s.box.jobs); waiting >= s.o.Queue+s.box.spare {
+	} else if waiting := s.box.waiting + len(s.box.jobs); !r.Follows && waiting >= s.o.Queue+s.box.spare {
 		// Slots become free one by one, each after its share of the mean.
 		wait := s.box.service * time.Duration(waiting+1) / time.Duration(max(1, s.box.running))
 		return nil, &QueueFullError{Waiting: waiting, Wait: wait}

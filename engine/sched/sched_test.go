@@ -186,6 +186,9 @@ func TestQueueFull(t *testing.T) {
 		if _, err := s.Submit(t.Context(), r); !errors.Is(err, ErrQueueFull) {
 			t.Errorf("got %v, want a full queue", err)
 		}
+		follows := r
+		follows.Follows = true
+		all = append(all, submit(t, s, follows))
 		for i, st := range all {
 			if _, _, err := collect(st); err != nil && i != 0 && i != 4 {
 				t.Error(err)

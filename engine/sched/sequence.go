@@ -29,6 +29,7 @@ type Request struct {
 	MaxDraft       int                // most tokens of a draft; 0 means Options.MaxDraft, and negative none
 	Prediction     []token.ID         // the expected reply, for Drafters; kept
 	Adapter        int32              // of Options.Adapters, from 1; 0 is none
+	Follows        bool               // queued even where the queue is full
 	Background     bool               // runs on the time that other requests leave, however long that takes; see lane.go
 }
 

@@ -133,7 +133,7 @@ func (m *Model) request(r *engine.GenerateRequest, prompt, predicted []token.ID,
 		EOG: m.Vocab.Ending(), IgnoreEOS: r.IgnoreEOS, StopIDs: r.StopIDs,
 		NoTokens: r.NoTokens, Sample: r.Sample, Mask: mask,
 		PromptLogprobs: r.PromptLogprobs, NoPromptCache: r.NoPromptCache, Adapter: int32(adapter),
-		Prediction: predicted, MaxDraft: r.MaxDraft, Background: behind,
+		Prediction: predicted, MaxDraft: r.MaxDraft, Background: behind, Follows: r.Follows,
 	}
 }
 

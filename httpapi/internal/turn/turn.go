@@ -21,10 +21,6 @@ import (
 	"quern/httpapi/internal/stream"
 )
 
-// parallelPrompts is how many prompts of one request are generated for at
-// a time, so that one request does not fill a model's queue.
-const parallelPrompts = 16
-
 // An Event is one event of one prompt of a turn.
 type Event struct {
 	engine.Event
@@ -70,24 +66,11 @@ func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *
 		cancel: cancel, items: make(chan Event, 1), begin: time.Now(), m: m, model: cmp.Or(l.Info().Base, l.Info().ID),
 		prompts: r.Prompts, sequences: r.Sequences, unfinish: r.Prompts * r.Sequences, warn: r.Warn,
 	}
-	next := make(chan int, r.Prompts)
-	for i := range r.Prompts {
-		next <- i
-	}
-	close(next)
+	n := min(r.Prompts, parallelPrompts)
+	prompts := &supply{at: r.At, prompts: r.Prompts, workers: n}
 	var workers sync.WaitGroup
-	for range min(r.Prompts, parallelPrompts) {
-		workers.Go(func() {
-			for i := range next {
-				if work.Err() != nil {
-					return
-				}
-				if err := g.run(work, l, i, r.At); err != nil {
-					g.fail(err)
-					return
-				}
-			}
-		})
+	for range n {
+		workers.Go(func() { g.work(work, l, prompts) })
 	}
 	g.wg.Go(func() {
 		workers.Wait()
@@ -96,22 +79,40 @@ func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *
 	return g
 }
 
+// work generates for prompts until there are none left or one failed.
+func (g *Turn) work(ctx context.Context, l engine.Lease, s *supply) {
+	for j := s.take(); j != nil && ctx.Err() == nil; j = s.take() {
+		err := g.run(ctx, l, s, j)
+		if err == nil {
+			continue
+		}
+		settled, ends := s.again(j, err)
+		if !settled {
+			g.fail(err)
+		}
+		if ends {
+			return
+		}
+	}
+}
+
 // run reads the events of one prompt. Its error has the form that clients get.
-func (g *Turn) run(ctx context.Context, l engine.Lease, prompt int, at func(int) engine.GenerateRequest) (err error) {
+func (g *Turn) run(ctx context.Context, l engine.Lease, s *supply, j *job) (err error) {
 	defer fault.Recovered(&err)
 	done := false
-	r := at(prompt)
+	r := s.ask(j)
 	unheld := r.Constraint != nil || r.ToolChoice.Required || r.ToolChoice.Names != nil // until the engine says that the constraint is in force
 	for ev, err := range l.Generate(ctx, r) {
 		if err != nil {
 			return fault.Classify(ctx, err)
 		}
+		s.began(j)
 		if unheld = unheld && !ev.Constrained; unheld {
 			return unconstrained()
 		}
 		done = ev.Type == engine.Done
 		select {
-		case g.items <- Event{ev, prompt}:
+		case g.items <- Event{ev, j.prompt}:
 		case <-ctx.Done():
 			return fault.Classify(ctx, ctx.Err())
 		}
