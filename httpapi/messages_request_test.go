@@ -169,21 +169,42 @@ func TestMessagesRefused(t *testing.T) {
 		`"output_config":{"format":{"type":"json_schema","schema":{"wrong":1}}},` + userX:                                           "output_config.format.schema/wrong",
 		`"stop_sequences":"a",` + userX:                                                                                             "stop_sequences must be an array of strings",
 	} {
-		if !strings.Contains(body, "max_tokens") {
-			body = `"max_tokens":9,` + body
-		}
-		f := &fake{}
-		r, b := sent(t, f, "/v1/messages", []byte(`{"model":"m",`+body+`}`), true)
-		var e struct {
-			Type  string
-			Error struct{ Type, Message string }
-		}
-		if err := json.Unmarshal(b, &e); err != nil || r.StatusCode != 400 || e.Type != "error" || e.Error.Type != "invalid_request_error" || !strings.Contains(e.Error.Message, want) {
-			t.Errorf("%s: %d %s, want %q", body, r.StatusCode, b, want)
-		}
-		if f.last.Load() != nil {
-			t.Errorf("%s: was generated", body)
-		}
+		refusedMessage(t, body, want)
+	}
+	// What other dialects call otherwise, or have and this one has not.
+	for field, hint := range map[string]string{
+		`"grammar":"root ::= \"x\""`: "send output_config.format", `"json_schema":{}`: "send output_config.format", `"guided_choice":["a"]`: "send output_config.format",
+		`"regex":"a"`: "send output_config.format", `"structured_outputs":{"choice":["a"]}`: "send output_config.format",
+		`"chat_template_kwargs":{"enable_thinking":false}`: "send thinking", `"enable_thinking":false`: "send thinking", `"reasoning_budget":5`: "send thinking", `"reasoning":{"effort":"low"}`: "send thinking",
+		`"min_p":0.1`: "leave it out, or set it to 0", `"repeat_penalty":1.1`: "leave it out, or set it to 1", `"typical_p":0.5`: "leave it out, or set it to 1", `"mirostat":2`: "leave it out, or set it to 0",
+		`"ignore_eos":true`: "leave it out, or set it to false", `"stop_token_ids":[1]`: "leave it out", `"samplers":["top_k"]`: "leave it out", `"truncation":"auto"`: "leave it out",
+	} {
+		name, _, _ := strings.Cut(field[1:], `"`)
+		refusedMessage(t, field+`,`+userX, name+" is not supported; "+hint)
+	}
+	nothing := []byte(`{"model":"m","max_tokens":9,"min_p":0,"ignore_eos":false,"reasoning_budget":-1,"truncation":"disabled",` + userX + `}`)
+	if r, b := sent(t, &fake{}, "/v1/messages", nothing, true); r.StatusCode != 200 {
+		t.Errorf("what asks for nothing: %d %s", r.StatusCode, b)
+	}
+}
+
+// refusedMessage checks that a request is refused with words, before anything is generated.
+func refusedMessage(t *testing.T, body, want string) {
+	t.Helper()
+	if !strings.Contains(body, "max_tokens") {
+		body = `"max_tokens":9,` + body
+	}
+	f := &fake{}
+	r, b := sent(t, f, "/v1/messages", []byte(`{"model":"m",`+body+`}`), true)
+	var e struct {
+		Type  string
+		Error struct{ Type, Message string }
+	}
+	if err := json.Unmarshal(b, &e); err != nil || r.StatusCode != 400 || e.Type != "error" || e.Error.Type != "invalid_request_error" || !strings.Contains(e.Error.Message, want) {
+		t.Errorf("%s: %d %s, want %q", body, r.StatusCode, b, want)
+	}
+	if f.last.Load() != nil {
+		t.Errorf("%s: was generated", body)
 	}
 }
 

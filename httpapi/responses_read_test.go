@@ -60,6 +60,13 @@ func TestBadResponses(t *testing.T) {
 		{`"input":"x","prompt":{"id":"pmpt_1"}`, "unsupported_parameter", "prompt"},
 		{`"input":"x","context_management":[{"type":"compaction"}]`, "unsupported_parameter", "context_management"},
 		{`"input":"x","moderation":{"model":"m"}`, "unsupported_parameter", "moderation"},
+		{`"input":"x","n_predict":5`, "unsupported_parameter", "n_predict"},
+		{`"input":"x","stop_sequences":["a"]`, "unsupported_parameter", "stop_sequences"},
+		{`"input":"x","guided_choice":["a"]`, "unsupported_parameter", "guided_choice"},
+		{`"input":"x","include_reasoning":false`, "unsupported_parameter", "include_reasoning"},
+		{`"input":"x","reasoning_format":"none"`, "unsupported_parameter", "reasoning_format"},
+		{`"input":"x","reasoning":{"exclude":true}`, "unsupported_parameter", "reasoning.exclude"},
+		{`"input":"x","thinking_budget":1,"reasoning":{"max_tokens":2}`, "invalid_value", "thinking_budget"},
 		{`"input":"x","background":true,"store":false`, "unsupported_parameter", "background"},
 		{`"input":"x","background":"yes"`, "invalid_type", "background"},
 		{`"input":"x","include":["everything"]`, "invalid_value", "include[0]"},
@@ -160,6 +167,19 @@ func TestResponsesToEngine(t *testing.T) {
 	}
 	if r = asked(`"reasoning":{"effort":"low","summary":"auto"}`); string(r.Prompt.Kwargs["reasoning_effort"]) != `"low"` {
 		t.Errorf("%s", r.Prompt.Kwargs)
+	}
+	for _, off := range []string{`"thinking":{"type":"disabled"}`, `"enable_thinking":false`, `"reasoning":{"enabled":false}`, `"thinking_budget":0`, `"reasoning":{"max_tokens":0}`} {
+		if r = asked(off); string(r.Prompt.Kwargs["enable_thinking"]) != "false" {
+			t.Errorf("%s: %s", off, r.Prompt.Kwargs)
+		}
+	}
+	for _, bound := range []string{`"reasoning_budget":3`, `"thinking":{"type":"enabled","budget_tokens":3}`, `"reasoning":{"max_tokens":3,"exclude":false}`, `"thinking_token_budget":3,"include_reasoning":true`} {
+		if r = asked(bound); r.ReasoningBudget == nil || r.ReasoningBudget.Tokens != 3 {
+			t.Errorf("%s: %+v", bound, r.ReasoningBudget)
+		}
+	}
+	if r = asked(`"samplers":["top_k"],"top_k":5,"min_p":0.5`); r.Sample.TopK != 5 || r.Sample.MinP != 0 {
+		t.Errorf("%+v", r.Sample)
 	}
 	if r = asked(`"reasoning":{"effort":"none"}`); string(r.Prompt.Kwargs["enable_thinking"]) != "false" {
 		t.Errorf("%s", r.Prompt.Kwargs)

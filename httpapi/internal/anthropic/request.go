@@ -22,10 +22,19 @@ var others = []ask.Other{
 	{Name: "stop", Off: ask.Empty, Instead: "send stop_sequences"},
 	{Name: "max_completion_tokens", Instead: "send max_tokens"},
 	{Name: "reasoning_effort", Instead: "send output_config.effort"},
-	{Name: "response_format", Instead: "send output_config.format with a schema"},
+	{Name: "reasoning", Off: ask.Empty, Instead: inThinking}, {Name: "enable_thinking", Instead: inThinking}, {Name: "chat_template_kwargs", Off: ask.Empty, Instead: inThinking},
+	{Name: "truncation", Off: []string{"disabled"}},
 	{Name: "n", Off: 1.0, Instead: "a message is one: send several requests"},
 	{Name: "logprobs", Off: false}, {Name: "presence_penalty", Off: 0.0}, {Name: "frequency_penalty", Off: 0.0}, {Name: "logit_bias", Off: ask.Empty},
 	{Name: "functions", Instead: "send tools"}, {Name: "function_call", Instead: "send tool_choice"},
+}
+
+const inThinking = "send thinking"
+
+// otherSampling are the fields of samplers that OpenAI's dialects have here.
+var otherSampling = []ask.Other{
+	{Name: "min_p", Off: 0.0}, {Name: "typical_p", Off: 1.0}, {Name: "repeat_penalty", Off: 1.0}, {Name: "repetition_penalty", Off: 1.0},
+	{Name: "samplers"}, {Name: "min_tokens", Off: 0.0}, {Name: "ignore_eos", Off: false}, {Name: "stop_token_ids", Off: ask.Empty},
 }
 
 // readRequest reads every field. What a reply must not silently lack is refused.
@@ -50,6 +59,10 @@ func (a api) readRequest(c *server.Call, o *body.Object) (*request, error) {
 	r.Sampling.KeepAlive = body.KeepAlive(o)
 	r.Sampling.Constraint = readForm(o)
 	ask.RefuseOthers(o, others)
+	ask.RefuseOthers(o, otherSampling)
+	ask.RefuseSampling(c, o)
+	ask.RefuseLimits(o, inThinking)
+	ask.RefuseForms(o, "send output_config.format with a schema")
 	if m := o.Object("context_management"); m != nil {
 		for range m.Items("edits") {
 			c.Warn("context_management has no effect: messages are shown to the model as they are sent")

@@ -45,6 +45,36 @@ var idleSampling = []Other{
 	{Name: "mm_processor_kwargs", Off: Empty, Instead: "only text is read"}, {Name: "media_io_kwargs", Off: Empty, Instead: "only text is read"},
 }
 
+// forms are the fields that demand a form of the reply in OpenAI's chats and completions.
+var forms = []string{"response_format", "json_schema", "guided_json", "grammar", "guided_grammar", "regex", "guided_regex", "guided_choice", "structured_outputs"}
+
+// RefuseForms refuses the fields of other dialects that demand a form of the reply.
+func RefuseForms(o *body.Object, instead string) {
+	refuseAll(o, forms, Other{Instead: instead})
+}
+
+// RefuseLimits refuses the fields of other dialects that bound the tokens of thinking.
+func RefuseLimits(o *body.Object, instead string) {
+	refuseAll(o, limits, Other{Off: -1.0, Instead: instead})
+}
+
+// refuseAll refuses fields that are the same but for their names.
+func refuseAll(o *body.Object, names []string, same Other) {
+	list := make([]Other, len(names))
+	for i, name := range names {
+		list[i] = same
+		list[i].Name = name
+	}
+	RefuseOthers(o, list)
+}
+
+// RefuseSampling refuses the fields of sampling that no dialect has here, and warns of those
+// without effect.
+func RefuseSampling(c *server.Call, o *body.Object) {
+	RefuseOthers(o, otherSampling)
+	WarnOthers(c, o, idleSampling)
+}
+
 // asked are those of others that are sent and ask for something, with what is sent.
 func asked(o *body.Object, others []Other) iter.Seq2[Other, body.Value] {
 	return func(yield func(Other, body.Value) bool) {

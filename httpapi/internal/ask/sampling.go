@@ -39,8 +39,7 @@ type Sampling struct {
 // ReadSampling reads the sampling fields that dialects of OpenAI's share. The
 // limit on tokens, n and the form are the endpoint's own.
 func ReadSampling(c *server.Call, o *body.Object) Sampling {
-	RefuseOthers(o, otherSampling)
-	WarnOthers(c, o, idleSampling)
+	RefuseSampling(c, o)
 	s := Sampling{
 		MinTokens:     int(o.Integer("min_tokens", 0, 0, math.MaxInt32)),
 		IgnoreEOS:     o.Boolean("ignore_eos", false),

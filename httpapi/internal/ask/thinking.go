@@ -7,6 +7,7 @@ import (
 
 	"quern/engine"
 	"quern/httpapi/internal/body"
+	"quern/httpapi/internal/server"
 )
 
 // maxKwargs bounds the variables that a request sets for the template: a variable takes hundreds of
@@ -47,6 +48,35 @@ func (t *Thinking) Limit(o *body.Object, name string) {
 		v.Refuse(engine.CodeInvalidValue, v.Path(), "%s and %s bound thinking by different numbers; send only one of them", t.budget.Param, v.Path())
 	}
 	t.budget = &engine.ReasoningBudget{Tokens: n, Param: v.Path()}
+}
+
+// limits bound the tokens of thinking: by the names of llama-server, Qwen's API and vLLM.
+var limits = []string{"reasoning_budget", "reasoning_budget_tokens", "thinking_budget", "thinking_budget_tokens", "thinking_token_budget"}
+
+// Read reads the fields of thinking of OpenAI's dialects, but for an effort that stands alone:
+// their own, those of gateways, OpenRouter among them, and of other servers, and the
+// variables of the template.
+func (t *Thinking) Read(o *body.Object) {
+	if in := o.Object("reasoning"); in != nil {
+		if effort := in.OneOf("effort", server.ReasoningEfforts()...); effort != "" {
+			t.Effort(effort)
+		}
+		if in.Has("enabled") {
+			t.Enable(in.Boolean("enabled", true))
+		}
+		t.Limit(in, "max_tokens")
+	}
+	if in := o.Object("thinking"); in != nil {
+		t.Enable(in.OneOf("type", "enabled", "disabled", "adaptive") != "disabled")
+		t.Limit(in, "budget_tokens")
+	}
+	if o.Has("enable_thinking") {
+		t.Enable(o.Boolean("enable_thinking", true))
+	}
+	for _, name := range limits {
+		t.Limit(o, name)
+	}
+	t.Free(o, "chat_template_kwargs")
 }
 
 // Free reads the variables of the template that a field sets by their own names. They override

@@ -10,34 +10,12 @@ import (
 	"quern/httpapi/internal/server"
 )
 
-// budgetFields bound the tokens of thinking: by the names of llama-server, Qwen's API and vLLM.
-var budgetFields = []string{"reasoning_budget", "reasoning_budget_tokens", "thinking_budget", "thinking_budget_tokens", "thinking_token_budget"}
-
 // readThinking reads the fields of thinking, and the variables of the template.
 // budgets are those of efforts.
 func readThinking(o *body.Object, budgets map[string]int, p *engine.Prompt) *engine.ReasoningBudget {
 	var t ask.Thinking
 	t.Effort(o.OneOf("reasoning_effort", server.ReasoningEfforts()...))
-	if in := o.Object("reasoning"); in != nil { // as gateways call it, OpenRouter among them
-		if effort := in.OneOf("effort", server.ReasoningEfforts()...); effort != "" {
-			t.Effort(effort)
-		}
-		if in.Has("enabled") {
-			t.Enable(in.Boolean("enabled", true))
-		}
-		t.Limit(in, "max_tokens")
-	}
-	if in := o.Object("thinking"); in != nil {
-		t.Enable(in.OneOf("type", "enabled", "disabled", "adaptive") != "disabled")
-		t.Limit(in, "budget_tokens")
-	}
-	if o.Has("enable_thinking") {
-		t.Enable(o.Boolean("enable_thinking", true))
-	}
-	for _, name := range budgetFields {
-		t.Limit(o, name)
-	}
-	t.Free(o, "chat_template_kwargs")
+	t.Read(o)
 	return t.Apply(budgets, p)
 }
 

@@ -42,16 +42,18 @@ var others = []ask.Other{
 	{Name: "context_management", Instead: "conversations are not compacted: set truncation to auto, which leaves the oldest turns out"},
 	{Name: "messages", Instead: "send input"},
 	{Name: "max_tokens", Instead: "send max_output_tokens"}, {Name: "max_completion_tokens", Instead: "send max_output_tokens"},
+	{Name: "n_predict", Instead: "send max_output_tokens"}, {Name: "stop_sequences", Off: ask.Empty, Instead: "send stop"},
 	{Name: "n", Off: 1.0, Instead: "a response is one: send several requests"},
 	{Name: "logprobs", Off: false, Instead: "send message.output_text.logprobs in include, and top_logprobs"},
 	{Name: "reasoning_effort", Instead: "send reasoning.effort"},
+	{Name: "include_reasoning", Off: true, Instead: asItems}, {Name: "reasoning_format", Off: []string{"auto", "deepseek"}, Instead: asItems},
 	{Name: "functions", Instead: "send tools"}, {Name: "function_call", Instead: "send tool_choice"},
-	{Name: "response_format", Instead: inText}, {Name: "json_schema", Instead: inText}, {Name: "guided_json", Instead: inText},
-	{Name: "grammar", Instead: inText}, {Name: "guided_grammar", Instead: inText}, {Name: "regex", Instead: inText},
-	{Name: "guided_regex", Instead: inText}, {Name: "guided_choice", Instead: inText}, {Name: "structured_outputs", Instead: inText},
 }
 
-const inText = "the form of a response is said by text.format, a JSON Schema or any object"
+const (
+	asItems = "items of type reasoning have the thinking, and a client may skip them"
+	inText  = "the form of a response is said by text.format, a JSON Schema or any object"
+)
 
 // read reads every field. What a reply must not silently lack is refused.
 func (a *api) read(c *server.Call, o *body.Object) (*request, error) {
@@ -64,6 +66,7 @@ func (a *api) read(c *server.Call, o *body.Object) (*request, error) {
 	r.Model = o.Str("model")
 	shown.Model = r.Model
 	ask.RefuseOthers(o, others)
+	ask.RefuseForms(o, inText)
 	a.readKeeping(o, r)
 	instructions := o.Str("instructions")
 	if o.Has("instructions") {
@@ -78,6 +81,7 @@ func (a *api) read(c *server.Call, o *body.Object) (*request, error) {
 	}
 	readThinking(c, o, r, a.Options.ReasoningBudgets)
 	r.Sampling = ask.ReadSampling(c, o)
+	ask.Samplers(c, o, &r.Sampling)
 	if v, ok := o.Get("max_output_tokens"); ok {
 		n := int(min(v.Integer(1, math.MaxInt64), math.MaxInt32))
 		r.Sampling.MaxTokens, shown.MaxOutputTokens = n, &n
@@ -204,10 +208,9 @@ func strayOutput(earlier, items []*item) error {
 // readThinking reads the fields of thinking.
 func readThinking(c *server.Call, o *body.Object, r *request, budgets map[string]int) {
 	var t ask.Thinking
+	t.Read(o)
 	if in := o.Object("reasoning"); in != nil {
-		effort := in.OneOf("effort", server.ReasoningEfforts()...)
-		t.Effort(effort)
-		if effort != "" {
+		if effort := in.OneOf("effort", server.ReasoningEfforts()...); effort != "" {
 			r.object.Reasoning.Effort = &effort
 		}
 		for _, name := range []string{"summary", "generate_summary"} {
@@ -215,9 +218,9 @@ func readThinking(c *server.Call, o *body.Object, r *request, budgets map[string
 				c.Warn("reasoning." + name + " has no effect: summaries are not made, items of type reasoning have the thinking itself")
 			}
 		}
+		ask.RefuseOthers(in, []ask.Other{{Name: "exclude", Off: false, Instead: asItems}})
 		in.Ignore("context", "mode")
 	}
-	t.Free(o, "chat_template_kwargs")
 	r.Budget = t.Apply(budgets, &r.Prompt)
 }
 
