@@ -44,7 +44,8 @@ var usualNames = map[string]engine.Kind{
 // Lookup finds the model a request means: exact id, alias, id without its ":quant"
 // part when unambiguous, then without regard to case, then the model that a pull of that
 // name has stored; any of these with ":" and the name of one of the model's adapters. An empty
-// name is the default model of the first of kinds that has one. Where there is no such model,
+// name is the default model of the first of kinds that has one, and configured ones come
+// first. Where there is no such model,
 // folders whose last scan is rescanEvery ago are read again first.
 func (c *Catalog) Lookup(name string, kinds ...engine.Kind) (Ref, error) {
 	c.lookups.Add(1)
@@ -77,7 +78,7 @@ func (c *Catalog) listed(name string, kinds []engine.Kind) (Ref, error) {
 		kinds = []engine.Kind{""}
 	}
 	var first error
-	for _, k := range kinds {
+	for _, k := range c.configuredFirst(kinds) {
 		n, err := c.defaultFor(k)
 		if err == nil {
 			return n, nil
@@ -87,6 +88,17 @@ func (c *Catalog) listed(name string, kinds []engine.Kind) (Ref, error) {
 		}
 	}
 	return Ref{}, first
+}
+
+// configuredFirst are kinds, with those before the others for which a default is configured.
+func (c *Catalog) configuredFirst(kinds []engine.Kind) []engine.Kind {
+	without := func(k engine.Kind) int {
+		if c.o.Defaults[k] == "" {
+			return 1
+		}
+		return 0
+	}
+	return slices.SortedStableFunc(slices.Values(kinds), func(a, b engine.Kind) int { return without(a) - without(b) })
 }
 
 // named finds a model by its name, which may have that of an adapter behind it.
@@ -136,6 +148,9 @@ func (c *Catalog) loosely(name string) (Ref, bool) {
 	if n, ok := only(func(x *Entry) bool { return strings.EqualFold(x.ID, name) }); ok {
 		return n, true
 	}
+	if n, ok := c.foldedAlias(name); ok {
+		return n, true
+	}
 	if c.o.Stored != nil {
 		if path := c.o.Stored(name); path != "" {
 			if n := c.At(path); n != nil {
@@ -149,6 +164,23 @@ func (c *Catalog) loosely(name string) (Ref, bool) {
 		}
 	}
 	return Ref{}, false
+}
+
+// foldedAlias finds the one model that an alias of this name but for case stands for.
+func (c *Catalog) foldedAlias(name string) (n Ref, found bool) {
+	for alias, to := range c.Aliases() {
+		if !strings.EqualFold(alias, name) {
+			continue
+		}
+		r, ok := c.Exactly(to)
+		if ok && found && r != n {
+			return Ref{}, false
+		}
+		if ok {
+			n, found = r, true
+		}
+	}
+	return n, found
 }
 
 // usual is the kind whose default model clients call by a name. A default that is itself such

@@ -252,7 +252,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	// What is found all the same: by alias, without the quantisation, in another case.
-	for _, name := range []string{"owner/small", "OWNER/SMALL:f32", "gpt"} {
+	for _, name := range []string{"owner/small", "OWNER/SMALL:f32", "gpt", "GPT"} {
 		if _, err := e.Find(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -436,6 +436,14 @@ func TestDefaultModel(t *testing.T) {
 		m, err := e.described("", engine.KindChat)
 		if m.ID != tt.want || (err != nil) != (tt.want == "") {
 			t.Errorf("%d models beside the built-in one: %q, %v; want %q", len(tt.models), m.ID, err, tt.want)
+		}
+	}
+	// A default that is configured is meant by every endpoint that it can answer, whichever kind that
+	// would rather have.
+	e := open(t, engine.Options{Builtin: true, Models: []engine.ModelOptions{first}, Defaults: map[engine.Kind]string{engine.KindChat: builtin.Name}})
+	for _, kinds := range [][]engine.Kind{{engine.KindChat, engine.KindCompletion}, {engine.KindCompletion, engine.KindChat}, {engine.KindChat}} {
+		if m, err := e.described("", kinds...); m.ID != builtin.Name {
+			t.Errorf("%v: %q, %v", kinds, m.ID, err)
 		}
 	}
 }
