@@ -47,9 +47,12 @@ func stepping() (f *fake, steps chan string, gone chan error) {
 func TestBackground(t *testing.T) {
 	f, steps, gone := stepping()
 	s := newServer(t, httpapi.Options{Engine: f})
-	r := respond(t, s, `"input":"x","background":true`)
+	r := respond(t, s, `"input":"x","background":true,"top_p":0.5`)
 	if r.Status != "queued" || len(r.Output) != 0 {
 		t.Fatalf("%+v", r)
+	}
+	if r.Temperature != nil || r.TopP == nil || *r.TopP != 0.5 { // the model's own temperature is not known yet
+		t.Errorf("temperature %v, top_p %v", r.Temperature, r.TopP)
 	}
 	path := "/v1/responses/" + r.ID
 	steps <- "one "
@@ -64,7 +67,7 @@ func TestBackground(t *testing.T) {
 	eventually(t, "the response is over", func() bool {
 		return decoded[responseOf](t, ask(t, s, "GET", path, "")).Status == "completed"
 	})
-	if now := decoded[responseOf](t, ask(t, s, "GET", path, "")); now.Output[0].Content[0].Text != "one two" {
+	if now := decoded[responseOf](t, ask(t, s, "GET", path, "")); now.Output[0].Content[0].Text != "one two" || now.Temperature == nil || *now.TopP != 0.5 {
 		t.Errorf("%+v", now)
 	}
 	if now := decoded[responseOf](t, ask(t, s, "POST", path+"/cancel", "")); now.Status != "completed" {

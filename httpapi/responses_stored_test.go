@@ -23,6 +23,9 @@ type responseOf struct {
 	Error    *struct{ Code, Message string }
 	Previous *string `json:"previous_response_id"`
 	Output   []itemOf
+
+	Temperature *float32
+	TopP        *float32 `json:"top_p"`
 }
 
 type itemOf struct {

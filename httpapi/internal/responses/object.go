@@ -29,8 +29,8 @@ type object struct {
 	Store            bool              `json:"store"`
 	Background       bool              `json:"background"`
 	ServiceTier      string            `json:"service_tier"`
-	Temperature      float32           `json:"temperature"`
-	TopP             float32           `json:"top_p"`
+	Temperature      *float32          `json:"temperature"` // of the request, until the model's own is known
+	TopP             *float32          `json:"top_p"`
 	PresencePenalty  float32           `json:"presence_penalty"`
 	FrequencyPenalty float32           `json:"frequency_penalty"`
 	TopLogprobs      int               `json:"top_logprobs"`
@@ -86,8 +86,8 @@ func newUsage(t turn.Tally) *usage {
 
 // drawn sets the sampling values in force, with the model's own defaults.
 func (o *object) drawn(q *engine.GenerateRequest) {
-	p := &q.Sample
-	o.Temperature, o.TopP = p.Temperature, p.TopP
+	p := q.Sample
+	o.Temperature, o.TopP = &p.Temperature, &p.TopP
 	o.PresencePenalty, o.FrequencyPenalty = p.PresencePenalty, p.FrequencyPenalty
 }
 

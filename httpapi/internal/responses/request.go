@@ -82,6 +82,8 @@ func (a *api) read(c *server.Call, o *body.Object) (*request, error) {
 	readThinking(c, o, r, a.Options.ReasoningBudgets)
 	r.Sampling = ask.ReadSampling(c, o)
 	ask.Samplers(c, o, &r.Sampling)
+	shown.Temperature, shown.TopP = r.Sampling.Temperature, r.Sampling.TopP
+	shown.PresencePenalty, shown.FrequencyPenalty = r.Sampling.PresencePenalty, r.Sampling.FrequencyPenalty
 	if v, ok := o.Get("max_output_tokens"); ok {
 		n := int(min(v.Integer(1, math.MaxInt64), math.MaxInt32))
 		r.Sampling.MaxTokens, shown.MaxOutputTokens = n, &n
