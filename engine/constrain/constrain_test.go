@@ -215,7 +215,8 @@ func TestLimitWhileGenerating(t *testing.T) {
 	defer func(old int) { limits.Rows = old }(limits.Rows)
 	limits.Rows = 20
 	c := New(vocabulary(t))
-	g, err := c.Compile(t.Context(), &engine.Constraint{Form: engine.FormGrammar, Source: "root ::= \"(\" root \")\" | \"x\""})
+	k := &engine.Constraint{Form: engine.FormGrammar, Source: "root ::= \"(\" root \")\" | \"x\"", Param: "grammar"}
+	g, err := c.Compile(t.Context(), k)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,13 +230,16 @@ func TestLimitWhileGenerating(t *testing.T) {
 		}
 	}
 	var told *engine.Error
-	if !errors.As(Failure(err), &told) || told.Code != engine.CodeEngineFailure || !strings.Contains(told.Message, "20 ") {
-		t.Errorf("got %v, told as %v; want a failure that names the limit", err, Failure(err))
+	if !errors.As(Failure(err, k), &told) || told.Code != engine.CodeInvalidGrammar || told.Param != "grammar" || !strings.Contains(told.Message, "20 ") {
+		t.Errorf("got %v, told as %v; want one that names the limit", err, Failure(err, k))
+	}
+	if !errors.As(Failure(err, nil), &told) || told.Code != engine.CodeEngineFailure {
+		t.Errorf("of calls: %v", Failure(err, nil))
 	}
 	if _, err := m.Bits(); err == nil || m.Allows('('+1) || m.Allows('x'+1) || m.MayEnd() || m.Ended() {
 		t.Error("something is allowed behind the limit")
 	}
-	if Failure(context.Canceled) != nil {
+	if Failure(context.Canceled, k) != nil {
 		t.Error("another's error was told")
 	}
 }

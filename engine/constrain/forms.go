@@ -120,12 +120,16 @@ type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// Failure returns the error that clients get if a reply under a constraint has ended with err,
-// or nil if err is not of the constraint.
-func Failure(err error) error {
+// Failure returns the error that clients get if a reply under k has ended with err, or nil if
+// err is not of a constraint. k is the client's; nil is one of calls.
+func Failure(err error, k *engine.Constraint) error {
 	var l *grammar.LimitError
 	if !errors.As(err, &l) {
 		return nil
 	}
-	return engine.Errorf(engine.CodeEngineFailure, "", "the reply could not be held to its form any longer: more than %d %s; make the schema or grammar simpler", l.Max, l.Name).Because(err)
+	code, param := engine.CodeEngineFailure, ""
+	if k != nil {
+		code, param = forms[k.Form].code, k.Param
+	}
+	return engine.Errorf(code, param, "the reply could not be held to its form any longer: more than %d %s; make the schema or grammar simpler", l.Max, l.Name).Because(err)
 }

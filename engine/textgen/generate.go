@@ -69,7 +69,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 		defer cancel()
 		st, err := m.sched.Submit(ctx, m.request(r, prompt, predicted, mask, adapter, engine.IsBackground(ctx)))
 		if err != nil {
-			yield(engine.Event{}, m.failure(ctx, err, field))
+			yield(engine.Event{}, m.failure(ctx, err, field, r.Constraint))
 			return
 		}
 		admitted := engine.Event{Type: engine.Admitted, PromptTokens: len(prompt), Truncated: dropped, Constrained: constrained}
@@ -82,7 +82,7 @@ func (m *Model) Generate(ctx context.Context, r *engine.GenerateRequest, adapter
 		g := newGeneration(m, r, st, answers, yield)
 		g.done.PromptTokens, g.predicted = len(prompt), len(predicted) > 0
 		if err := g.run(); err != nil {
-			yield(engine.Event{}, m.failure(ctx, err, field))
+			yield(engine.Event{}, m.failure(ctx, err, field, r.Constraint))
 		}
 	}
 }
@@ -138,8 +138,8 @@ func (m *Model) request(r *engine.GenerateRequest, prompt, predicted []token.ID,
 }
 
 // failure turns an error of the scheduler into one that may be shown to clients. field is the
-// request's field of the prompt.
-func (m *Model) failure(ctx context.Context, err error, field string) error {
+// request's field of the prompt, k its constraint.
+func (m *Model) failure(ctx context.Context, err error, field string, k *engine.Constraint) error {
 	var full *sched.QueueFullError
 	var long *sched.TooLongError
 	switch {
@@ -154,7 +154,7 @@ func (m *Model) failure(ctx context.Context, err error, field string) error {
 	case errors.Is(err, sample.ErrBarred):
 		return engine.Errorf(engine.CodeEngineFailure, "", "no token is left to go on with: logit_bias, ignore_eos, min_tokens and the form asked for bar all together; relax one of them").Because(err)
 	}
-	if known := constrain.Failure(err); known != nil {
+	if known := constrain.Failure(err, k); known != nil {
 		return known
 	}
 	return engine.Stopped(ctx, err)
