@@ -106,7 +106,7 @@ type ModelOptions struct {
 	Diarize       Diarizer   // of recognisers: the networks of diarization
 	Lexicon       string     // of voices: a file of words and how they are said; "" is none
 	Adapters      []Adapter  // of text models: requests call them NAME:ADAPTER
-	Preload       bool       // load at start
+	Preload       *bool      // load at start; nil means no
 	KeepAlive     time.Duration
 	Sampling      Sampling // the model's own defaults for requests that do not say
 
@@ -115,6 +115,9 @@ type ModelOptions struct {
 	QueryPrefix, DocumentPrefix *string
 	Matryoshka                  *bool
 }
+
+// Preloads reports whether the model is loaded at start.
+func (o ModelOptions) Preloads() bool { return o.Preload != nil && *o.Preload }
 
 // A Diarizer is the files of the networks of diarization. The zero value is none.
 type Diarizer struct {
@@ -182,10 +185,10 @@ func (o ModelOptions) Or(d ModelOptions) ModelOptions {
 	o.QueryPrefix = cmp.Or(o.QueryPrefix, d.QueryPrefix)
 	o.DocumentPrefix = cmp.Or(o.DocumentPrefix, d.DocumentPrefix)
 	o.Matryoshka = cmp.Or(o.Matryoshka, d.Matryoshka)
+	o.Preload = cmp.Or(o.Preload, d.Preload)
 	if o.Adapters == nil {
 		o.Adapters = d.Adapters
 	}
-	o.Preload = o.Preload || d.Preload
 	o.Sampling = o.Sampling.Or(d.Sampling)
 	return o
 }

@@ -134,7 +134,7 @@ func TestHalfCharacters(t *testing.T) {
 func BenchmarkScrape(b *testing.B) {
 	o := engine.Options{Threads: 1, MemoryLimit: 1 << 40}
 	for i := range 20 {
-		o.Models = append(o.Models, engine.ModelOptions{Name: fmt.Sprint("m", i), Path: lm.BuiltinPath, Preload: true, CacheBytes: 8 << 20})
+		o.Models = append(o.Models, engine.ModelOptions{Name: fmt.Sprint("m", i), Path: lm.BuiltinPath, Preload: new(true), CacheBytes: 8 << 20})
 	}
 	e, err := local.New(o)
 	if err != nil {

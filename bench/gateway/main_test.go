@@ -26,7 +26,7 @@ func TestPicker(t *testing.T) {
 	}
 	e, err := local.New(engine.Options{
 		Models: []engine.ModelOptions{
-			{Name: "a-chat", Path: lm.BuiltinPath}, {Name: "m-chat", Path: lm.BuiltinPath, Preload: true, Slots: 8, Queue: 64},
+			{Name: "a-chat", Path: lm.BuiltinPath}, {Name: "m-chat", Path: lm.BuiltinPath, Preload: new(true), Slots: 8, Queue: 64},
 			{Name: "z-chat", Path: lm.BuiltinPath},
 		},
 		Threads: 1, Log: slog.New(slog.DiscardHandler),

@@ -49,7 +49,7 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string, a
 		}
 	}
 	for i := range s.Models {
-		s.Models[i].Preload = false // this command uses one model, not all that a server loads
+		s.Models[i].Preload = new(false) // this command uses one model, not all that a server loads
 	}
 	if file || reference {
 		if err := idle(cmd, given+" is a model of its own", "models"); file && err != nil {
@@ -57,7 +57,7 @@ func (a *app) openModels(ctx context.Context, cmd *cobra.Command, name string, a
 		}
 	}
 	if reference {
-		s.Models, s.Hub.Pull = []settings.Model{{Path: name, Preload: true}}, true
+		s.Models, s.Hub.Pull = []settings.Model{{Path: name, Preload: new(true)}}, true
 	}
 	if !file {
 		if err := a.resolveHub(ctx, s, log); err != nil {

@@ -290,7 +290,7 @@ func (a *app) resolveModel(ctx context.Context, s *settings.Loaded, m *settings.
 		if !s.Hub.Pull {
 			return fmt.Errorf("%w, and hub.pull is false; fetch it with: quern pull %s", err, r)
 		}
-		if !m.Preload {
+		if !s.Preloads(m) {
 			m.Fetch = a.fetchLater(s, r, log)
 			m.Path = ""
 			if m.Name == "" {

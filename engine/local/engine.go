@@ -124,7 +124,7 @@ func (e *Engine) Device() string { return e.device }
 func (e *Engine) Preload(ctx context.Context) error {
 	e.catalog.Refresh()
 	for _, n := range e.catalog.List() {
-		if !n.Options.Preload {
+		if !n.Options.Preloads() {
 			continue
 		}
 		l, err := e.models.Acquire(ctx, n)

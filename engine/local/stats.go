@@ -41,7 +41,7 @@ func (e *Engine) Stats() engine.Stats {
 			continue
 		}
 		s.Loading += e.models.State(n).Waiting
-		if n.Options.Preload || n.ID == s.Default {
+		if n.Options.Preloads() || n.ID == s.Default {
 			if c := e.caches.of(e, n); c.Blocks > 0 {
 				s.Planned = append(s.Planned, c)
 			}

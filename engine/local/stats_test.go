@@ -11,7 +11,7 @@ import (
 // TestStatsPlanned: the cache of a model is known before it is loaded, as it is then; and of
 // models that need not be loaded at start only the default one's.
 func TestStatsPlanned(t *testing.T) {
-	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "a", Path: small}, {Name: "b", Path: small, Preload: true}, {Name: "c", Path: small}},
+	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "a", Path: small}, {Name: "b", Path: small, Preload: new(true)}, {Name: "c", Path: small}},
 		Defaults: map[engine.Kind]string{engine.KindCompletion: "c"}})
 	before := e.Stats()
 	if len(before.Planned) != 2 || before.Planned[0].Model != "b" || before.Planned[1].Model != "c" || before.Default != "c" {

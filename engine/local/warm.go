@@ -16,7 +16,7 @@ import (
 // score, a short text spoken, a second of silence listened to.
 func (e *Engine) Warm(ctx context.Context) error {
 	for _, n := range e.catalog.List() {
-		if !n.Options.Preload {
+		if !n.Options.Preloads() {
 			continue
 		}
 		start := time.Now()

@@ -10,7 +10,7 @@ import (
 // TestWarm: models of the start have worked before the first request, others have not; one
 // that cannot says so.
 func TestWarm(t *testing.T) {
-	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "a", Path: small, Preload: true}, {Name: "v", Path: formantPath, Preload: true}, {Name: "b", Path: small}}})
+	e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "a", Path: small, Preload: new(true)}, {Name: "v", Path: formantPath, Preload: new(true)}, {Name: "b", Path: small}}})
 	if err := e.Preload(t.Context()); err != nil {
 		t.Fatal(err)
 	}

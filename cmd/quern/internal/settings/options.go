@@ -84,6 +84,11 @@ func (s *Settings) EngineOptions(log *slog.Logger) engine.Options {
 // it is not set.
 func (m *Model) CacheNumber() quant.Type { return cacheTypes[m.CacheType] }
 
+// Preloads reports whether a model of s is loaded at start.
+func (s *Settings) Preloads(m *Model) bool {
+	return m.options().Or(s.ModelDefaults.options()).Preloads()
+}
+
 func (m *Model) options() engine.ModelOptions {
 	return engine.ModelOptions{
 		Name:          m.Name,

@@ -28,7 +28,7 @@ threads: 3
 	o := s.EngineOptions(nil)
 	four := 4
 	want := []engine.ModelOptions{{Name: "m", Path: "/m.gguf", CacheType: quant.F32, CacheBytes: 1 << 20, Quantize: "q8_0",
-		Preload: true, KeepAlive: 60e9, Sampling: engine.Sampling{TopK: &four}}}
+		Preload: new(true), KeepAlive: 60e9, Sampling: engine.Sampling{TopK: &four}}}
 	if !reflect.DeepEqual(o.Models, want) {
 		t.Errorf("models %+v; want %+v", o.Models, want)
 	}

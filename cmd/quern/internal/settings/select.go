@@ -29,7 +29,7 @@ func (s *Settings) selectModels(specs []string) error {
 		if err != nil {
 			return err
 		}
-		m.Preload = true
+		m.Preload = new(true)
 		// Named on the command line, it is wanted here and now.
 		s.Hub.Pull = s.Hub.Pull || IsHub(m.Path)
 		out = append(out, m)

@@ -125,7 +125,7 @@ type Model struct {
 	VAD           string   `yaml:"vad,omitempty"`
 	Diarize       diarizer `yaml:"diarize,omitempty"`
 	Lexicon       string   `yaml:"lexicon,omitempty"`
-	Preload       bool     `yaml:"preload,omitempty"`
+	Preload       *bool    `yaml:"preload,omitempty"`
 
 	Adapters      map[string]string  `yaml:"adapters,omitempty"`
 	AdapterScales map[string]float32 `yaml:"adapter_scales,omitempty"`
@@ -336,7 +336,7 @@ func (k *authKey) resolve(env func(string) (string, bool)) error {
 // check validates settings that depend on each other, and reads key and
 // template files.
 func (s *Settings) check(env func(string) (string, bool)) error {
-	names := map[string]bool{}
+	names, secrets := map[string]bool{}, map[string]string{}
 	for i := range s.Auth.Keys {
 		k := &s.Auth.Keys[i]
 		if err := k.resolve(env); err != nil {
@@ -345,7 +345,10 @@ func (s *Settings) check(env func(string) (string, bool)) error {
 		if names[k.Name] {
 			return fmt.Errorf("auth[%d]: a second key named %q", i, k.Name)
 		}
-		names[k.Name] = true
+		if twin, ok := secrets[k.SHA256]; ok {
+			return fmt.Errorf("auth[%d]: %q has the same key as %q, and limits and the audit log could not tell them apart; leave one out", i, k.Name, twin)
+		}
+		names[k.Name], secrets[k.SHA256] = true, k.Name
 	}
 	switch f := s.TLS; {
 	case (f.Cert == "") != (f.Key == ""):
