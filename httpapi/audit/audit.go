@@ -5,7 +5,9 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -32,7 +34,8 @@ type Log struct {
 	name string
 
 	mu   sync.Mutex
-	file *os.File
+	file io.WriteCloser
+	torn bool // the file ends inside a line
 }
 
 // Open opens a file, which is made where it is not there. Only its owner may read it.
@@ -53,11 +56,28 @@ func (l *Log) Reopen() error {
 	if l.file != nil {
 		l.file.Close()
 	}
-	l.file = f
+	l.file, l.torn = f, torn(l.name)
 	return nil
 }
 
+// torn reports whether a file ends inside a line, as a full disk or a power failure leaves it.
+func torn(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() || st.Size() == 0 {
+		return false
+	}
+	var last [1]byte
+	_, err = f.ReadAt(last[:], st.Size()-1)
+	return err == nil && last[0] != '\n'
+}
+
 // Write puts a line at the end. Each line is one write, so lines of several processes do not mix.
+// Behind a line that could be written in part only, the next is on a line of its own.
 func (l *Log) Write(e Entry) error {
 	e.Time = e.Time.UTC()
 	b, err := json.Marshal(e)
@@ -66,7 +86,14 @@ func (l *Log) Write(e Entry) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err = l.file.Write(append(b, '\n'))
+	b = append(b, '\n')
+	if l.torn {
+		b = slices.Insert(b, 0, '\n')
+	}
+	n, err := l.file.Write(b)
+	if n > 0 {
+		l.torn = b[n-1] != '\n'
+	}
 	return err
 }
 
