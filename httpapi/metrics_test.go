@@ -78,6 +78,24 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestAborted: a sequence that began and did not end is an aborted one, and one that was refused
+// is none.
+func TestAborted(t *testing.T) {
+	for name, begins := range map[string]bool{"refused": false, "breaks off": true} {
+		f := scripted(func(_ context.Context, yield func(engine.Event, error) bool) {
+			if !begins || yield(admitted, nil) {
+				yield(engine.Event{}, engine.Errorf(engine.CodeQueueFull, "", "full"))
+			}
+		})
+		s := newServer(t, httpapi.Options{Engine: f})
+		wantFailure(t, post(t, s, "/v1/completions", `{"prompt":"x"}`), 503, "queue_full", "")
+		b, _ := io.ReadAll(ask(t, s, "GET", "/metrics", "").Body)
+		if strings.Contains(string(b), `finished_reason="abort"`) != begins {
+			t.Errorf("%s: counted as aborted: %v", name, !begins)
+		}
+	}
+}
+
 func TestEmbeddingsThatAreNotNumbers(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1)} {
 		s := newServer(t, httpapi.Options{Engine: &fake{embed: func(engine.EmbedRequest) (engine.EmbedResult, error) {

@@ -58,15 +58,16 @@ func (s *supply) ask(j *job) engine.GenerateRequest {
 	return *j.request
 }
 
-// began notes that the model has taken a prompt.
-func (s *supply) began(j *job) {
+// began notes that the model has taken a prompt, and reports whether that is news.
+func (s *supply) began(j *job) bool {
 	if j.taken {
-		return
+		return false
 	}
 	j.taken, j.request = true, nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken = true
+	return true
 }
 
 // again takes back a prompt that failed with err. It reports whether err is settled with that,

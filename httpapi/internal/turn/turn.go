@@ -13,6 +13,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"quern/engine"
@@ -39,10 +40,12 @@ type Turn struct {
 	mu      sync.Mutex
 	failure error // the first, in the form that clients get
 
+	taken atomic.Int64 // prompts that the model took
+
 	// Only the handler's goroutine uses these.
 	prompts   int
 	sequences int // of each prompt
-	unfinish  int // sequences without a Finish yet
+	finished  int // sequences
 	begin     time.Time
 	m         *metrics.Metrics
 	model     string
@@ -64,7 +67,7 @@ func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *
 	work, cancel := context.WithCancel(ctx)
 	g := &Turn{
 		cancel: cancel, items: make(chan Event, 1), begin: time.Now(), m: m, model: cmp.Or(l.Info().Base, l.Info().ID),
-		prompts: r.Prompts, sequences: r.Sequences, unfinish: r.Prompts * r.Sequences, warn: r.Warn,
+		prompts: r.Prompts, sequences: r.Sequences, warn: r.Warn,
 	}
 	n := min(r.Prompts, parallelPrompts)
 	prompts := &supply{at: r.At, prompts: r.Prompts, workers: n}
@@ -106,7 +109,9 @@ func (g *Turn) run(ctx context.Context, l engine.Lease, s *supply, j *job) (err 
 		if err != nil {
 			return fault.Classify(ctx, err)
 		}
-		s.began(j)
+		if s.began(j) {
+			g.taken.Add(1)
+		}
 		if unheld = unheld && !ev.Constrained; unheld {
 			return unconstrained()
 		}
@@ -152,11 +157,12 @@ func (g *Turn) err() error {
 	return g.failure
 }
 
-// Close cancels generations that still run and waits for them.
+// Close cancels generations that still run and waits for them. Sequences that began and did not
+// end are counted as aborted.
 func (g *Turn) Close() {
 	g.cancel()
 	g.wg.Wait()
-	for range g.unfinish {
+	for range int(g.taken.Load())*g.sequences - g.finished {
 		g.m.Finished(g.model, "abort")
 	}
 }
@@ -173,7 +179,7 @@ func (g *Turn) count(ev Event) {
 			}
 		}
 	case engine.Finish:
-		g.unfinish--
+		g.finished++
 		g.m.Finished(g.model, ev.Reason)
 	case engine.Done:
 		g.m.Generated(g.model, ev.Timings, g.Longest, time.Since(g.begin))
