@@ -87,6 +87,7 @@ func TestScan(t *testing.T) {
 	write(t, dir, "other.bin", "x")
 	write(t, dir, "split-00002-of-00003.gguf", "x")
 	write(t, dir, ".hidden", "c.gguf", "x")
+	write(t, dir, "", ".d.gguf", "x")
 	write(t, dir, "1", "2", "3", "4", "deep.gguf", "x")
 	write(t, dir, "1", "2", "3", "4", "5", "deeper.gguf", "x")
 	synctest.Test(t, func(t *testing.T) {

@@ -108,6 +108,9 @@ func (f *folder) walk(c *Catalog, dir, rel string, found map[string]finding) err
 			}
 			continue
 		}
+		if strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".gguf", ".bin":
 		default:
