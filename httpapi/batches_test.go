@@ -386,7 +386,8 @@ func TestStoreFailures(t *testing.T) {
 		status int
 		want   string
 	}{
-		{&batch.FullError{Left: 3 << 20, Err: io.ErrShortWrite}, 507, "3 MiB are left"},
+		{&batch.FullError{Left: 3 << 20, Err: io.ErrShortWrite}, 507, "3 MiB are left; delete files that are no longer needed, or raise jobs.max_bytes"},
+		{&batch.FullError{Disk: true, Err: io.ErrShortWrite}, 507, "or make room on the disk of jobs.dir"},
 		{&batch.AwayError{Err: io.ErrUnexpectedEOF}, 503, "cannot be reached"},
 	} {
 		s := newServer(t, httpapi.Options{Engine: &fake{}, Jobs: broken{err: tt.err}})

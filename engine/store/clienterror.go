@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"io/fs"
 	"syscall"
 
 	"quern/engine"
@@ -34,6 +35,8 @@ func clientError(r hub.Ref, err error) error {
 			r, (space.Need+999_999)/1e6, space.Spare/1e6, space.Free/1e6).Because(err)
 	case errors.Is(err, syscall.ENOSPC):
 		return engine.Errorf(engine.CodeStoreFull, "model", "the disk of the model folder is full; what has arrived of %s stays: remove what is not needed, and pull it again", r).Because(err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return engine.Errorf(engine.CodeEngineFailure, "model", "the server may not write to its model folder; let it, or have models pulled to another (the first of model_dirs)").Because(err)
 	case errors.Is(err, hub.ErrBusy):
 		return engine.Errorf(engine.CodeModelInUse, "model", "%s is being pulled; stop that pull first, or wait for it", r.Repo()).Because(err)
 	case errors.Is(err, hub.ErrHash):

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -305,6 +306,12 @@ func TestPullRefused(t *testing.T) {
 	b.Store.o.NoPull = "hub.pull is false"
 	_, _, err = b.pull(t.Context(), "o/n")
 	b.want(err, engine.CodeModelNotAllowed)
+	for _, why := range []error{syscall.EACCES, syscall.EROFS} {
+		err := clientError(hub.Ref{}, &fs.PathError{Op: "mkdir", Path: "secret", Err: why})
+		if e := b.want(err, engine.CodeEngineFailure); !strings.Contains(e.Message, "may not write") || strings.Contains(e.Message, "secret") {
+			t.Errorf("%v: %v", why, e.Message)
+		}
+	}
 }
 
 // TestPullBroken: a hub that breaks off in the middle costs nothing that has arrived.

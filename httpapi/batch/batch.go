@@ -151,6 +151,7 @@ var (
 // A FullError: a store is full.
 type FullError struct {
 	Left int64 // bytes; negative where that is not known
+	Disk bool  // its disk is what is full, and not the room it may take
 	Err  error
 }
 

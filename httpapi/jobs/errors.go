@@ -36,7 +36,7 @@ func failure(err error) error {
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrObjectNotFound), errors.Is(err, fs.ErrNotExist):
 		return batch.ErrNotFound
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return &batch.FullError{Left: 0, Err: err}
+		return &batch.FullError{Left: 0, Disk: true, Err: err}
 	case errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrConnectionClosed),
 		errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded),
 		errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, jetstream.ErrDigestMismatch), // a copy has not got all of it

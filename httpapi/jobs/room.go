@@ -25,7 +25,7 @@ func (r room) has(n int) error {
 		return nil
 	}
 	if free := r.free(r.dir); free >= 0 && free-reserve < int64(n) {
-		return &batch.FullError{Left: max(free-reserve, 0), Err: errors.New("the disk of jobs.dir is full")}
+		return &batch.FullError{Left: max(free-reserve, 0), Disk: true, Err: errors.New("the disk of jobs.dir is full")}
 	}
 	return nil
 }

@@ -419,7 +419,7 @@ func TestNoRoom(t *testing.T) {
 	for _, free := range []int64{reserve, 0} {
 		left.Store(free)
 		var full *batch.FullError
-		if _, err := j.PutFile(t.Context(), "", batch.File{Purpose: "batch"}, strings.NewReader(input(2))); !errors.As(err, &full) || full.Left != max(free-reserve, 0) {
+		if _, err := j.PutFile(t.Context(), "", batch.File{Purpose: "batch"}, strings.NewReader(input(2))); !errors.As(err, &full) || full.Left != max(free-reserve, 0) || !full.Disk {
 			t.Errorf("%d bytes left: a file gets %v", free, err)
 		}
 		if _, err := j.Start(t.Context(), "", batch.Request{InputFileID: f.ID, Endpoint: "/v1/embeddings", Window: "24h", Within: 24 * time.Hour}); !errors.As(err, &full) {

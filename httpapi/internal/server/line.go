@@ -234,10 +234,14 @@ func FromJobs(err error) error {
 	var away *batch.AwayError
 	switch {
 	case errors.As(err, &full):
-		e := fault.New(engine.CodeStoreFull, "", "the store of files and batches is full; delete files that are no longer needed, or raise jobs.max_bytes")
+		left, mend := "", "raise jobs.max_bytes"
 		if full.Left >= 0 {
-			e.Message = "the store of files and batches is full, " + engine.MiB(full.Left) + " are left; delete files that are no longer needed, or raise jobs.max_bytes"
+			left = ", " + engine.MiB(full.Left) + " are left"
 		}
+		if full.Disk {
+			mend = "make room on the disk of jobs.dir"
+		}
+		e := fault.New(engine.CodeStoreFull, "", "the store of files and batches is full%s; delete files that are no longer needed, or %s", left, mend)
 		e.Cause = full.Err
 		return e
 	case errors.As(err, &away):
