@@ -103,6 +103,14 @@ func (d *Reader) Duration() time.Duration {
 	return time.Duration(ns)
 }
 
+// Lost tells whether frames of the track did not decode. No silence stands for them.
+func (d *Reader) Lost() (frames int64, some bool) {
+	if d.mp3 != nil {
+		return d.mp3.Lost()
+	}
+	return d.out.Lost()
+}
+
 // Read fills dst with whole frames, interleaved. Frames of the track that do
 // not decode are dropped; when none decodes, the stream ends with the first
 // one's error. A file that is cut off ends with its last whole block.
