@@ -101,6 +101,18 @@ func TestHoles(t *testing.T) {
 	}
 }
 
+// TestManyDamaged: a stream with more damaged pages than are looked at ends there.
+func TestManyDamaged(t *testing.T) {
+	_, pages := speech(t, 4)
+	head := append([]byte("OggS"), make([]byte, 23)...) // an empty page without a checksum
+	head[22] = 1
+	file := slices.Concat(slices.Concat(pages[:6]...), bytes.Repeat(head, 5000), slices.Concat(pages[6:]...))
+	d, got := decode(t, file)
+	if want := 4*pageFrames - preSkip(pages[0]); len(got) != want || !d.Cut() {
+		t.Errorf("%d frames, cut %v; want %d", len(got), d.Cut(), want)
+	}
+}
+
 // spoil makes the checksum of a page wrong.
 func spoil(page []byte) []byte {
 	page[len(page)-1] ^= 1
