@@ -37,7 +37,7 @@ func TestMissing(t *testing.T) {
 	within := func(b []byte) []byte { return slices.Insert(bytes.Clone(b), len(b)/2, make([]byte, 3000)...) }
 	webm := read("webm/testdata/opus.webm")
 	block := bytes.Index(webm, []byte{0x81, 0, 0, 0x80}) // of track 1, at 0 ms
-	webm[block+4] |= 3 // as many frames as the next byte says:
+	webm[block+4] |= 3                                   // as many frames as the next byte says:
 	webm[block+5] = 0
 	const part = "the audio is damaged: a part of it could not be read"
 	for _, tt := range []struct {
