@@ -37,6 +37,9 @@ func TestCut(t *testing.T) {
 		if read, claimed, cut := s.Cut(); cut || (whole-read).Abs() > time.Millisecond {
 			t.Errorf("%s is whole: read %v of %v, %v", name, read, claimed, cut)
 		}
+		if told := s.Missing(); told != "" {
+			t.Errorf("%s is whole: %s", name, told)
+		}
 		if s, err = codecs.Open(bytes.NewReader(data[:len(data)*57/100]), codecs.Options{}); err != nil || untold[name] {
 			continue
 		}

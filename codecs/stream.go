@@ -63,18 +63,29 @@ func (s *Stream) Cut() (read, claimed time.Duration, cut bool) {
 	return read, claimed, claimed > read+cutSlack
 }
 
-// CutShort says in words what Cut tells, "" where nothing is missing.
-func (s *Stream) CutShort() string {
+// Missing says in words, when Read has come to the end, what of the sound could not be
+// read, "" where nothing is missing.
+func (s *Stream) Missing() string {
+	var told []string
 	read, claimed, cut := s.Cut()
-	if !cut {
-		return ""
+	if cut {
+		// In seconds with a digit, so that half a second is not 0s.
+		short := fmt.Sprintf("the audio is cut short: %.1f s could be read", read.Seconds())
+		if claimed > 0 {
+			short += fmt.Sprintf(" of %.1f s", claimed.Seconds())
+		}
+		told = append(told, short)
 	}
-	// In seconds with a digit, so that half a second is not 0s.
-	told := fmt.Sprintf("the audio is cut short: %.1f s could be read", read.Seconds())
-	if claimed > 0 {
-		told += fmt.Sprintf(" of %.1f s", claimed.Seconds())
+	if d, ok := s.dec.(interface{ Lost() (int64, bool) }); ok {
+		silent, some := d.Lost()
+		switch {
+		case silent > 0:
+			told = append(told, fmt.Sprintf("the audio is damaged: %.1f s could not be read and are silent", max(float64(silent)/float64(s.Rate()), 0.1)))
+		case some && !cut:
+			told = append(told, "the audio is damaged: a part of it could not be read")
+		}
 	}
-	return told
+	return strings.Join(told, "; ")
 }
 
 // Read implements Decoder. A stream that ends without a single frame is an

@@ -237,6 +237,7 @@ func TestBatchOfOthers(t *testing.T) {
 	if sound["id"] == nil {
 		t.Fatal(raw)
 	}
+	_, half, _ := store(t, s, testKey, "b.wav", string(tone(t)[:44+16000]), "purpose", "user_data")
 	_, theirs, _ := store(t, s, "other", "a.wav", string(tone(t)), "purpose", "user_data")
 	for _, tt := range []struct {
 		endpoint string
@@ -250,10 +251,11 @@ func TestBatchOfOthers(t *testing.T) {
 		{"/v1/audio/transcriptions", []string{
 			fmt.Sprintf(`{"model":%q,"file":%q,"temperature":0.5,"timestamp_granularities":["word"],"response_format":"verbose_json"}`, earModel, sound["id"]),
 			fmt.Sprintf(`{"model":%q,"file":%q,"response_format":"srt"}`, earModel, sound["id"]),
+			fmt.Sprintf(`{"model":%q,"file":%q,"response_format":"text"}`, earModel, half["id"]),
 			fmt.Sprintf(`{"model":%q,"file":%q}`, earModel, theirs["id"]),
 			fmt.Sprintf(`{"model":%q,"file":%q,"prompt":{}}`, earModel, sound["id"]),
 			fmt.Sprintf(`{"model":%q,"file":%q,"temperature":9}`, earModel, sound["id"]),
-		}, []string{`"words"`, `"body":"1\n00:`}, []string{"there is no file", `prompt must be`, `temperature must be`}},
+		}, []string{`"words"`, `"body":"1\n00:`, `"warnings":["the audio is cut short: 0.5 s could be read of 1.0 s"]`}, []string{"there is no file", `prompt must be`, `temperature must be`}},
 	} {
 		b, output, failures := batchOf(t, s, tt.endpoint, tt.bodies...)
 		if b["status"] != "completed" || len(output) != len(tt.output) || len(failures) != len(tt.failures) {

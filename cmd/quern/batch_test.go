@@ -199,6 +199,7 @@ func TestBatchAudio(t *testing.T) {
 	write(t, "talks/done.wav", sound)
 	write(t, "talks/done.wav.txt", "as it was")
 	write(t, "talks/c.mp3", "nonsense")
+	write(t, "talks/half.wav", sound[:len(sound)/2])
 	for link, file := range map[string]string{"talks/d.wav": "a.wav", "link": "talks"} {
 		if err := os.Symlink(file, link); err != nil {
 			t.Skip(err)
@@ -208,7 +209,8 @@ func TestBatchAudio(t *testing.T) {
 	if code != exitFailure {
 		t.Errorf("exit %d", code)
 	}
-	has(t, "stderr", errs, []string{"c.mp3: the file cannot be decoded", "3 of 4 lines answered, 1 failed"})
+	has(t, "stderr", errs, []string{"c.mp3: the file cannot be decoded", "4 of 5 lines answered, 1 failed",
+		"half.wav: the audio is cut short: 5.5 s could be read of 11.0 s\n"})
 	for _, name := range []string{"old/b", "d"} {
 		if a, b := readFile(t, "talks/a.wav.txt"), readFile(t, "talks/"+name+".wav.txt"); a == "" || a != b {
 			t.Errorf("texts %q and %q of %s", a, b, name)

@@ -162,13 +162,15 @@ func recordingLine(ctx context.Context, c *remote.Client, name string, o batchOp
 	return line, sent.ID, err
 }
 
-// transcript writes a line of the output into a file of its own, or returns its error.
+// transcript writes a line of the output into a file of its own. It says what failed, and what
+// is wrong with the sound.
 func (a *app) transcript(line []byte, to, suffix string) error {
 	var r struct {
 		Name     string `json:"custom_id"`
 		Response *struct {
-			Status int             `json:"status_code"`
-			Body   json.RawMessage `json:"body"`
+			Status   int             `json:"status_code"`
+			Body     json.RawMessage `json:"body"`
+			Warnings []string        `json:"warnings"`
 		} `json:"response"`
 		Error *struct {
 			Message string `json:"message"`
@@ -190,6 +192,9 @@ func (a *app) transcript(line []byte, to, suffix string) error {
 		}
 		fmt.Fprintf(a.err, "%s: %s\n", r.Name, said.Error.Message)
 		return nil
+	}
+	for _, w := range r.Response.Warnings {
+		fmt.Fprintf(a.err, "%s: %s\n", r.Name, w)
 	}
 	var text string
 	if json.Unmarshal(r.Response.Body, &text) != nil {

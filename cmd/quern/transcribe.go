@@ -42,7 +42,7 @@ func (a *app) transcribeCmd() *cobra.Command {
 		Long: `Writes down what is said in audio or video files of any common format. "-" is
 standard input. Text comes out as soon as it is final; --format srt and vtt make
 subtitles, json everything that is known, whisperx what whisperX writes. Of audio that is
-cut short what is there is written down, and a warning says how much that is.
+cut short or damaged what is there is written down, and a warning says how much that is.
 
 --live writes down sound that is still being made, from a pipe, while it comes: text as
 soon as it no longer changes, a line for each piece between pauses. It decodes more than
@@ -254,7 +254,7 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 		who = &engine.Diarization{}
 		who.Min, who.Max, who.Known = cmp.Or(o.count, o.least), cmp.Or(o.count, o.most), o.voices
 	}
-	checked := &transcript.Sound{Source: mono, CutShort: sound.CutShort}
+	checked := &transcript.Sound{Source: mono, Missing: sound.Missing}
 	source := &countedSource{src: checked, progress: func(heard int) {
 		if all := sound.Duration().Seconds(); all > 0 {
 			bar.Update(filepath.Base(file), float64(heard)/hearingRate/all)
@@ -277,8 +277,8 @@ func (a *app) transcribeFile(ctx context.Context, l engine.Lease, file string, s
 	}
 	bar.Wait()
 	warnings := checked.Warnings(len(segments) > 0)
-	if missing := sound.CutShort(); missing != "" && len(segments) == 0 {
-		return fmt.Errorf("%s, and nothing is said in them", missing) // there may be speech in the rest
+	if missing := sound.Missing(); missing != "" && len(segments) == 0 {
+		return fmt.Errorf("%s; nothing is said in what could be read", missing) // there may be speech in the rest
 	}
 	for _, w := range warnings {
 		fmt.Fprintf(a.err, "quern: %s: %s\n", name, w)

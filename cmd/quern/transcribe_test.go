@@ -40,7 +40,7 @@ func TestTranscribeCut(t *testing.T) {
 		{"whole", []string{file("whole.wav", speech)}, 0, true, nil},
 		{"cut", []string{file("cut.wav", speech[:head+5*second])}, 0, true, []string{"cut.wav: the audio is cut short: 5.0 s could be read of 11.0 s"}},
 		{"whole silence", []string{file("quiet.wav", silence)}, 0, false, []string{"quiet.wav: the audio is silent: all samples of its 11.0 s are zero"}},
-		{"cut silence", []string{file("quiet-cut.wav", silence[:head+2*second])}, 1, false, []string{"quiet-cut.wav: the audio is cut short: 2.0 s could be read of 11.0 s, and nothing is said in them"}},
+		{"cut silence", []string{file("quiet-cut.wav", silence[:head+2*second])}, 1, false, []string{"quiet-cut.wav: the audio is cut short: 2.0 s could be read of 11.0 s; nothing is said in what could be read"}},
 		{"a bad file and a good one", []string{file("empty.wav", nil), file("good.wav", speech)}, 1, true, []string{"empty.wav: empty file"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 const (
@@ -85,8 +86,10 @@ type Reader struct {
 	first header
 	dec   *Decoder
 	sync  bool      // the last frame ended here
-	cut   bool      // the last frame was incomplete
+	cut   bool      // frames are missing at the end
 	junk  int       // bytes passed over before the first frame
+	gap   gap       // since the last frame
+	lost  bool      // sound is missing between frames
 	pcm   []float32 // of the last frame, nil before the first
 	rest  []float32 // of pcm, not yet read
 }
@@ -180,13 +183,16 @@ func (s *Reader) fill() error {
 			if errors.Is(err, ErrUnsupported) {
 				return err
 			}
-		case !h.alike(s.first):
+		case h.alike(s.first):
+			err = s.decode(h, frame)
+		case s.again(h):
 			return fmt.Errorf("%w: rate or channels change within the stream", ErrUnsupported)
 		default:
-			err = s.decode(h, frame)
+			err = ErrFormat // a damaged header
 		}
 		if err == nil {
-			s.sync = true
+			s.lost = s.lost || s.gap.bytes > 0 && !s.gap.tag
+			s.sync, s.gap = true, gap{}
 			_, err = s.r.Discard(h.length)
 			return err
 		}
@@ -204,9 +210,40 @@ func (s *Reader) skip(n int) error {
 			return fmt.Errorf("%w: no ADTS frame in %d bytes", ErrFormat, maxJunk)
 		}
 	}
-	_, err := s.r.Discard(n)
+	p, err := s.r.Peek(n)
+	if err != nil {
+		return err
+	}
+	if s.pcm != nil {
+		s.gap.add(p)
+	}
+	_, err = s.r.Discard(n)
 	return err
 }
+
+// tags are what tags begin with.
+var tags = [][]byte{[]byte("TAG"), []byte("ID3"), []byte("APETAGEX")}
+
+// tagged reports whether p begins with a tag.
+func tagged(p []byte) bool {
+	return slices.ContainsFunc(tags, func(tag []byte) bool { return bytes.HasPrefix(p, tag) })
+}
+
+// A gap is bytes behind a frame that belong to none.
+type gap struct {
+	bytes int
+	tag   bool // they begin with a tag
+	noise bool // some are not zero
+}
+
+func (g *gap) add(p []byte) {
+	g.tag = g.tag || g.bytes == 0 && tagged(p)
+	g.noise = g.noise || len(bytes.TrimLeft(p, "\x00")) > 0
+	g.bytes += len(p)
+}
+
+// sound reports whether the gap was sound, if no frame comes behind it: files are padded.
+func (g gap) sound() bool { return !g.tag && (g.noise || g.bytes > maxLength) }
 
 // open sets up the decoder.
 func (s *Reader) open(h header, frame []byte) error {
@@ -222,8 +259,11 @@ func (s *Reader) open(h header, frame []byte) error {
 	return nil
 }
 
-// Cut reports, when Read has come to the end, that the last frame was incomplete.
+// Cut reports, when Read has come to the end, that frames are missing there.
 func (s *Reader) Cut() bool { return s.cut }
+
+// Lost tells whether sound between frames is missing. Nothing tells how much: no silence stands for it.
+func (s *Reader) Lost() (frames int64, some bool) { return 0, s.lost }
 
 // decode decodes the blocks of a frame.
 func (s *Reader) decode(h header, frame []byte) error {
@@ -249,6 +289,7 @@ func (s *Reader) next() (header, []byte, error) {
 	for {
 		p, err := s.r.Peek(headerSize)
 		if err != nil {
+			s.cut = s.cut || s.gap.sound()
 			return header{}, nil, err
 		}
 		if h, ok := parseHeader(p); ok {
@@ -257,7 +298,7 @@ func (s *Reader) next() (header, []byte, error) {
 				return header{}, nil, err
 			}
 			s.cut = s.cut || s.sync && len(p) < h.length
-			if len(p) >= h.length && (s.sync || follows(h, p[h.length:])) {
+			if len(p) >= h.length && (s.sync && h.alike(s.first) || follows(h, p[h.length:])) {
 				return h, p[:h.length], nil
 			}
 		}
@@ -278,8 +319,18 @@ func (s *Reader) next() (header, []byte, error) {
 // end or another frame of the stream.
 func follows(h header, rest []byte) bool {
 	if len(rest) < headerSize {
-		return len(rest) == 0 || rest[0] == 0xff || bytes.HasPrefix(rest, []byte("TAG"))
+		return len(rest) == 0 || rest[0] == 0xff || tagged(rest)
 	}
 	g, ok := parseHeader(rest)
-	return ok && g.alike(h) || bytes.HasPrefix(rest, []byte("TAG")) || bytes.HasPrefix(rest, []byte("ID3"))
+	return ok && g.alike(h) || tagged(rest)
+}
+
+// again reports whether the frame with header h, which comes next, is followed by one like it.
+func (s *Reader) again(h header) bool {
+	p, err := s.r.Peek(h.length + headerSize)
+	if err != nil {
+		return false
+	}
+	g, ok := parseHeader(p[h.length:])
+	return ok && g.alike(h)
 }

@@ -47,22 +47,32 @@ func TestStreams(t *testing.T) {
 	}
 	id3 := append([]byte("ID3\x04\x00\x00\x00\x00\x01\x02"), make([]byte, 130)...)
 	junk := bytes.Repeat([]byte{0xff, 0xf1, 0x60, 0x40, 0x01, 0x7f, 0xfc, 3, 3}, 50)
+	first, _ := parseHeader(data)
+	within := func(p []byte) []byte { return slices.Concat(data[:first.length], p, data[first.length:]) }
 	for _, tt := range []struct {
-		name string
-		data []byte
+		name      string
+		data      []byte
+		lost, cut bool
 	}{
-		{"as it is", data},
-		{"checksums", join(true, 1)},
-		{"two blocks a frame", join(false, 2)},
-		{"three blocks a frame, checksums", join(true, 3)},
-		{"tag before", slices.Concat(id3, data)},
-		{"tag behind", slices.Concat(data, []byte("TAG"), make([]byte, 125))},
-		{"junk before", slices.Concat(junk, data)},
-		{"junk behind", slices.Concat(data, junk)},
-		{"half a frame behind", slices.Concat(data, data[:100])},
+		{"as it is", data, false, false},
+		{"checksums", join(true, 1), false, false},
+		{"two blocks a frame", join(false, 2), false, false},
+		{"three blocks a frame, checksums", join(true, 3), false, false},
+		{"tag before", slices.Concat(id3, data), false, false},
+		{"tag within", within(id3), false, false},
+		{"tag behind", slices.Concat(data, []byte("TAG"), make([]byte, 125)), false, false},
+		{"junk before", slices.Concat(junk, data), false, false},
+		{"junk within", within(junk), true, false},
+		{"junk behind", slices.Concat(data, junk), false, true},
+		{"padding behind", slices.Concat(data, make([]byte, 4096)), false, false},
+		{"zeros for the rest", slices.Concat(data, make([]byte, 1<<17)), false, true},
+		{"half a frame behind", slices.Concat(data, data[:100]), false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, _ := decode(t, tt.data)
+			got, r := decode(t, tt.data)
+			if _, lost := r.Lost(); lost != tt.lost || r.Cut() != tt.cut {
+				t.Errorf("lost %v, cut %v; want %v, %v", lost, r.Cut(), tt.lost, tt.cut)
+			}
 			if len(got) != len(want) {
 				t.Fatalf("%d values, want %d", len(got), len(want))
 			}
@@ -72,22 +82,24 @@ func TestStreams(t *testing.T) {
 		})
 	}
 
-	t.Run("junk within", func(t *testing.T) {
-		first, _ := parseHeader(data)
-		got, _ := decode(t, slices.Concat(data[:first.length], junk, data[first.length:]))
-		if !slices.Equal(got, want) {
-			t.Errorf("%d values, want the %d of the stream alone", len(got), len(want))
-		}
-	})
-	t.Run("a damaged frame", func(t *testing.T) {
-		damaged := slices.Clone(data)
-		second := damaged[h.length:]
-		copy(second[headerSize:], bytes.Repeat([]byte{0xff}, 20))
-		got, _ := decode(t, damaged)
-		if n := len(want) - maxFrame; len(got) != n {
-			t.Errorf("%d values, want %d", len(got), n)
-		}
-	})
+	for name, spoil := range map[string]func(third []byte){
+		"a damaged frame":        func(third []byte) { copy(third[headerSize:], bytes.Repeat([]byte{0xff}, 20)) },
+		"another rate, damaged":  func(third []byte) { third[2] ^= 4 },
+		"more channels, damaged": func(third []byte) { third[3] ^= 0x80 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			damaged := slices.Clone(data)
+			second, _ := parseHeader(damaged[h.length:])
+			spoil(damaged[h.length+second.length:])
+			got, r := decode(t, damaged)
+			if n := len(want) - maxFrame; len(got) != n {
+				t.Errorf("%d values, want %d", len(got), n)
+			}
+			if _, lost := r.Lost(); !lost || r.Cut() {
+				t.Errorf("lost %v, cut %v; want true, false", lost, r.Cut())
+			}
+		})
+	}
 }
 
 func TestStreamErrors(t *testing.T) {

@@ -21,6 +21,7 @@ type Reader struct {
 	src  io.Reader
 	err  error // of src
 	cut  bool  // the last frame was incomplete
+	lost bool  // bytes between frames belong to none
 	buf  [4 * maxFrame]byte
 	r, w int // what buf holds
 
@@ -95,6 +96,9 @@ func (d *Reader) Frames() int64 {
 
 // Cut reports, when Read has come to the end, that the last frame was incomplete.
 func (d *Reader) Cut() bool { return d.cut }
+
+// Lost tells whether sound between frames is missing. Nothing tells how much: no silence stands for it.
+func (d *Reader) Lost() (frames int64, some bool) { return 0, d.lost }
 
 // Read decodes whole frames of interleaved samples in [-1, 1] (an overdriven
 // stream goes beyond) into dst and returns how many floats it wrote. At the end
@@ -229,6 +233,7 @@ func (d *Reader) next() ([]byte, header, error) {
 				d.cut = true
 				return nil, 0, d.ended()
 			}
+			d.lost = d.lost || !d.inSync
 			d.pending, d.inSync = false, true
 			return d.buf[d.r : d.r+size], h, nil
 		case h.layer() == layer3 && !h.free() && h.rate() != d.head.rate() && d.follows(h, 0, 3):

@@ -120,6 +120,12 @@ func (d *Reader) Codec() string {
 // Duration returns the length the header claims, 0 when it does not.
 func (d *Reader) Duration() time.Duration { return d.duration }
 
+// Lost tells whether samples of the track did not decode. No silence stands for them.
+func (d *Reader) Lost() (frames int64, some bool) {
+	p, ok := d.stream.(*packets)
+	return 0, ok && p.lost
+}
+
 // Read fills dst, which holds a frame at least, with whole frames, interleaved,
 // and returns how many values they are; io.EOF at the end. Samples that do not
 // decode are dropped.

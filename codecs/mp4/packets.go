@@ -150,6 +150,7 @@ type packets struct {
 	rest  []float32 // of pcm, not yet read
 	first error     // of the first packet, while none decoded
 	any   bool
+	lost  bool // some packet did not decode
 }
 
 // packetsOf returns how to open a codec of which samples are packets.
@@ -209,6 +210,7 @@ func (p *packets) fill() error {
 			return err
 		}
 		if p.pcm, err = p.Decode(p.pcm[:0], b); err != nil {
+			p.lost = true
 			if !p.any && p.first == nil {
 				p.first = err
 			}

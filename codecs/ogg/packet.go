@@ -43,4 +43,5 @@ func (s *packets) add(p page, f func(packet []byte) error) error {
 	return nil
 }
 
+// drop forgets the start of a packet.
 func (s *packets) drop() { s.partial, s.open = s.partial[:0], false }

@@ -5,7 +5,6 @@ package ogg
 import (
 	"bufio"
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"math/bits"
@@ -40,12 +39,14 @@ type page struct {
 	flags   byte
 	granule int64
 	serial  uint32
+	number  uint32 // among those of its stream
+	passed  int64  // bytes before it that belong to no page
 	lacing  []byte
 	body    []byte
 }
 
-// maxDamaged bounds the pages with a wrong checksum in one stream. Every one
-// costs a checksum over up to 64 KB and moves the reader by one byte only.
+// maxDamaged bounds the pages with a wrong checksum in one stream, which ends with the
+// next one. Every one costs a checksum over up to 64 KB and moves the reader by one byte only.
 const maxDamaged = 4096
 
 // pageReader finds pages, skipping whatever lies between them and pages whose
@@ -53,6 +54,7 @@ const maxDamaged = 4096
 type pageReader struct {
 	r       *bufio.Reader
 	damaged int
+	passed  int64 // bytes since the last page
 }
 
 func newPageReader(r io.Reader) pageReader {
@@ -67,7 +69,7 @@ func (p *pageReader) next() (page, error) {
 			return page{}, err // a few bytes at the end are no page
 		}
 		if string(head[:4]) != magic || head[4] != 0 {
-			if _, err := p.r.Discard(1); err != nil {
+			if err := p.pass(); err != nil {
 				return page{}, err
 			}
 			continue
@@ -85,13 +87,15 @@ func (p *pageReader) next() (page, error) {
 		}
 		if len(all) < n || checksum(all) != binary.LittleEndian.Uint32(all[22:]) {
 			if p.damaged++; p.damaged > maxDamaged {
-				return page{}, fmt.Errorf("%w: more than %d pages with a wrong checksum", ErrFormat, maxDamaged)
+				return page{}, io.EOF
 			}
-			if _, err := p.r.Discard(1); err != nil {
+			if err := p.pass(); err != nil {
 				return page{}, err
 			}
 			continue
 		}
+		passed := p.passed
+		p.passed = 0
 		lacing := all[headerSize : headerSize+int(all[26])]
 		// The bytes of a Peek stay valid until the next read, not the next
 		// Discard, of the same reader.
@@ -102,10 +106,19 @@ func (p *pageReader) next() (page, error) {
 			flags:   all[5],
 			granule: int64(binary.LittleEndian.Uint64(all[6:])),
 			serial:  binary.LittleEndian.Uint32(all[14:]),
+			number:  binary.LittleEndian.Uint32(all[18:]),
+			passed:  passed,
 			lacing:  lacing,
 			body:    all[headerSize+len(lacing):],
 		}, nil
 	}
+}
+
+// pass goes on by a byte that belongs to no page.
+func (p *pageReader) pass() error {
+	p.passed++
+	_, err := p.r.Discard(1)
+	return err
 }
 
 // checksum returns the CRC of a page, its checksum field counted as zero:

@@ -2,6 +2,7 @@ package webm
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -95,6 +96,27 @@ func header(r *bufio.Reader) (id, size uint64, err error) {
 		}
 	}
 	return id, size, nil
+}
+
+// findCluster passes over the bytes of r up to the next cluster.
+func findCluster(r *bufio.Reader) error {
+	for {
+		b, err := r.Peek(4)
+		if err != nil {
+			return err
+		}
+		if unsigned(b) == idCluster {
+			return nil
+		}
+		b, _ = r.Peek(r.Buffered())
+		n := bytes.IndexByte(b[1:], idCluster>>24)
+		if n < 0 {
+			n = len(b) - 1
+		}
+		if _, err := r.Discard(1 + n); err != nil {
+			return err
+		}
+	}
 }
 
 // skip passes over size bytes of r.

@@ -4,6 +4,7 @@ package webm
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -61,7 +62,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 		return nil, fmt.Errorf("%w: no EBML header", ErrFormat)
 	}
 	for len(d.frames) == 0 {
-		if err := d.element(); err != nil {
+		if err := d.next(); err != nil {
 			if err != io.EOF {
 				return nil, err
 			}
@@ -103,6 +104,15 @@ func (d *Reader) Duration() time.Duration {
 	return time.Duration(ns)
 }
 
+// Lost tells whether frames of the track are missing or did not decode. No silence stands for them.
+func (d *Reader) Lost() (frames int64, some bool) {
+	frames, some = d.out.Lost()
+	if d.mp3 != nil && !some {
+		return d.mp3.Lost()
+	}
+	return frames, some
+}
+
 // Read fills dst with whole frames, interleaved. Frames of the track that do
 // not decode are dropped; when none decodes, the stream ends with the first
 // one's error. A file that is cut off ends with its last whole block.
@@ -111,7 +121,18 @@ func (d *Reader) Read(dst []float32) (int, error) {
 	if d.mp3 != nil {
 		return d.readMP3(dst)
 	}
-	return d.out.Read(dst, func() bool { return len(d.frames) > 0 }, d.decode, d.element)
+	return d.out.Read(dst, func() bool { return len(d.frames) > 0 }, d.decode, d.next)
+}
+
+// next reads the next element, or enters it. Where there is none behind the tracks, the file
+// is damaged, and the next cluster is taken.
+func (d *Reader) next() error {
+	err := d.element()
+	if !d.chosen || !errors.Is(err, ErrFormat) {
+		return err
+	}
+	d.out.Drop(err)
+	return findCluster(d.r)
 }
 
 // element reads the next element, or enters it.
@@ -312,7 +333,7 @@ func (f *frameReader) Read(p []byte) (int, error) {
 		} else if f.d.out.Err != nil {
 			return 0, f.d.out.Err
 		} else {
-			f.d.out.Err = f.d.element()
+			f.d.out.Err = f.d.next()
 		}
 	}
 	n := copy(p, f.rest)

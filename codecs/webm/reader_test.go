@@ -139,23 +139,29 @@ func TestBlocks(t *testing.T) {
 		name   string
 		blocks [][]byte
 		want   string
+		lost   bool
 	}{
-		{"no lacing", [][]byte{simple(0, "abcd"), simple(0, "efgh")}, "abcdefgh"},
-		{"other track", [][]byte{element("\xa3", 0, []byte("\x81\x00\x00\x00video")), simple(0, "abcd")}, "abcd"},
-		{"Xiph lacing", [][]byte{simple(2, "\x02\x01\x03abcdefgh")}, "abcdefgh"},
-		{"fixed lacing", [][]byte{simple(4, "\x03abcdefgh")}, "abcdefgh"},
-		{"EBML lacing", [][]byte{simple(6, "\x02\x83\xbeabcdefgh")}, "abcdefgh"},
-		{"lace too long", [][]byte{simple(2, "\x01\xffabcd"), simple(0, "efgh")}, "efgh"},
-		{"group", [][]byte{element("\xa0", 0, element("\xa1", 0, block(0, "abcd")))}, "abcd"},
-		{"discard at the end", [][]byte{element("\xa0", 0, element("\xa1", 0, block(0, "abcdefghijklmnop")), element("\x75\xa2", 0, []byte(ms)))}, "abcdefgh"},
-		{"discard at the start", [][]byte{element("\xa0", 0, element("\xa1", 0, block(0, "abcdefghijklmnop")), element("\x75\xa2", 0, []byte("\xff\xf0\xbd\xc0")))}, "ijklmnop"},
-		{"unknown element", [][]byte{element("\xec", 0, []byte("void")), simple(0, "abcd")}, "abcd"},
-		{"cut off", [][]byte{simple(0, "abcd"), simple(0, "efgh")[:14]}, "abcd"},
+		{"no lacing", [][]byte{simple(0, "abcd"), simple(0, "efgh")}, "abcdefgh", false},
+		{"other track", [][]byte{element("\xa3", 0, []byte("\x81\x00\x00\x00video")), simple(0, "abcd")}, "abcd", false},
+		{"Xiph lacing", [][]byte{simple(2, "\x02\x01\x03abcdefgh")}, "abcdefgh", false},
+		{"fixed lacing", [][]byte{simple(4, "\x03abcdefgh")}, "abcdefgh", false},
+		{"EBML lacing", [][]byte{simple(6, "\x02\x83\xbeabcdefgh")}, "abcdefgh", false},
+		{"lace too long", [][]byte{simple(2, "\x01\xffabcd"), simple(0, "efgh")}, "efgh", true},
+		{"group", [][]byte{element("\xa0", 0, element("\xa1", 0, block(0, "abcd")))}, "abcd", false},
+		{"discard at the end", [][]byte{element("\xa0", 0, element("\xa1", 0, block(0, "abcdefghijklmnop")), element("\x75\xa2", 0, []byte(ms)))}, "abcdefgh", false},
+		{"discard at the start", [][]byte{element("\xa0", 0, element("\xa1", 0, block(0, "abcdefghijklmnop")), element("\x75\xa2", 0, []byte("\xff\xf0\xbd\xc0")))}, "ijklmnop", false},
+		{"unknown element", [][]byte{element("\xec", 0, []byte("void")), simple(0, "abcd")}, "abcd", false},
+		{"no element, up to the next cluster", [][]byte{simple(0, "abcd"), append([]byte("\x00 a\x1f\x43 junk"), simple(0, "lost")...), simple(0, "efgh")}, "abcdefgh", true},
+		{"no element, and no cluster", [][]byte{append(simple(0, "abcd"), 0, 0, 0, 0, 0, 0, 0, 0, 0x1f)}, "abcd", true},
+		{"cut off", [][]byte{simple(0, "abcd"), simple(0, "efgh")[:14]}, "abcd", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, got := decode(t, file(tt.blocks...))
 			if d.Rate() != 8000 || d.Channels() != 1 {
 				t.Errorf("%d Hz, %d channels", d.Rate(), d.Channels())
+			}
+			if _, lost := d.Lost(); lost != tt.lost {
+				t.Errorf("lost %v, want %v", lost, tt.lost)
 			}
 			if b := pcm.Encode(nil, got, pcm.U8); string(b) != tt.want {
 				t.Errorf("got %q, want %q", b, tt.want)

@@ -137,6 +137,7 @@ type Answer struct {
 	RequestID string
 	JSON      bool // the body is JSON
 	Body      []byte
+	Warnings  []string      // of the header, which lines do not have
 	Retry     bool          // the same may succeed later: nothing was decided
 	After     time.Duration // how much later, if that is known
 }

@@ -102,6 +102,7 @@ func TestResult(t *testing.T) {
 	}{
 		{batch.Answer{Status: 200, RequestID: "r", JSON: true, Body: []byte("{\"a\":\"<b>\"}\n")}, `{"id":"i","custom_id":"c","response":{"status_code":200,"request_id":"r","body":{"a":"<b>"}},"error":null}`},
 		{batch.Answer{Status: 200, RequestID: "r", Body: []byte("1\n00:00")}, `{"id":"i","custom_id":"c","response":{"status_code":200,"request_id":"r","body":"1\n00:00"},"error":null}`},
+		{batch.Answer{Status: 200, RequestID: "r", Body: []byte("a"), Warnings: []string{"cut", "silent"}}, `{"id":"i","custom_id":"c","response":{"status_code":200,"request_id":"r","body":"a","warnings":["cut","silent"]},"error":null}`},
 	} {
 		got, err := batch.Result("i", "c", tt.a)
 		if err != nil || string(got) != tt.want+"\n" {

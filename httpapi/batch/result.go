@@ -17,6 +17,7 @@ type response struct {
 	Status    int             `json:"status_code"`
 	RequestID string          `json:"request_id"`
 	Body      json.RawMessage `json:"body"`
+	Warnings  []string        `json:"warnings,omitempty"` // beyond OpenAI's
 }
 
 type resultError struct {
@@ -40,7 +41,7 @@ func Result(id, customID string, a Answer) ([]byte, error) {
 		}
 		body = text
 	}
-	return line(result{ID: id, CustomID: customID, Response: &response{a.Status, a.RequestID, body}})
+	return line(result{ID: id, CustomID: customID, Response: &response{a.Status, a.RequestID, body, a.Warnings}})
 }
 
 // Unanswered is the line of the error file for a line that was not answered.

@@ -14,7 +14,7 @@ const silent = 1e-3
 // A Sound is a source that collects warnings about the sound that was read of it.
 type Sound struct {
 	engine.Source
-	CutShort func() string // the part of a file that is missing, once it was read; "" is none
+	Missing func() string // the part of a file that is missing, once it was read; "" is none
 
 	frames int
 	peak   float32
@@ -39,7 +39,7 @@ func (s *Sound) Seconds() float64 { return float64(s.frames) / engine.HearingRat
 // that it is silent, or that it holds no speech, where nothing was heard.
 func (s *Sound) Warnings(heard bool) (out []string) {
 	if s.ended {
-		if told := s.CutShort(); told != "" {
+		if told := s.Missing(); told != "" {
 			out = append(out, told)
 		}
 	}

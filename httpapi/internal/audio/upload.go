@@ -37,5 +37,5 @@ func openUpload(r io.Reader, layout codecs.Raw) (*transcript.Sound, error) {
 	if err != nil {
 		return nil, soundError(err)
 	}
-	return &transcript.Sound{Source: m, CutShort: s.CutShort}, nil
+	return &transcript.Sound{Source: m, Missing: s.Missing}, nil
 }

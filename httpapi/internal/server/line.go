@@ -58,7 +58,7 @@ func (a *API) Line(ctx context.Context, owner string, l batch.Line, open func(ct
 		return batch.Answer{Retry: true}
 	}
 	out := batch.Answer{Status: w.status, RequestID: w.header.Get("x-request-id"), Body: w.body.Bytes(),
-		JSON: strings.HasPrefix(w.header.Get("Content-Type"), "application/json")}
+		JSON: strings.HasPrefix(w.header.Get("Content-Type"), "application/json"), Warnings: w.header.Values(guard.WarningHeader)}
 	if w.over {
 		big := fault.New(fault.CodeTooLarge, "", "the answer has more than %s, the most a line of a batch may have; ask for less", engine.MiB(maxLineAnswer))
 		out.Status, out.JSON = big.Status, true
