@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+
+	"quern/codecs/internal/tag"
 )
 
 const (
@@ -221,14 +222,6 @@ func (s *Reader) skip(n int) error {
 	return err
 }
 
-// tags are what tags begin with.
-var tags = [][]byte{[]byte("TAG"), []byte("ID3"), []byte("APETAGEX")}
-
-// tagged reports whether p begins with a tag.
-func tagged(p []byte) bool {
-	return slices.ContainsFunc(tags, func(tag []byte) bool { return bytes.HasPrefix(p, tag) })
-}
-
 // A gap is bytes behind a frame that belong to none.
 type gap struct {
 	bytes int
@@ -237,7 +230,7 @@ type gap struct {
 }
 
 func (g *gap) add(p []byte) {
-	g.tag = g.tag || g.bytes == 0 && tagged(p)
+	g.tag = g.tag || g.bytes == 0 && tag.Begins(p)
 	g.noise = g.noise || len(bytes.TrimLeft(p, "\x00")) > 0
 	g.bytes += len(p)
 }
@@ -319,10 +312,10 @@ func (s *Reader) next() (header, []byte, error) {
 // end or another frame of the stream.
 func follows(h header, rest []byte) bool {
 	if len(rest) < headerSize {
-		return len(rest) == 0 || rest[0] == 0xff || tagged(rest)
+		return len(rest) == 0 || rest[0] == 0xff || tag.Begins(rest)
 	}
 	g, ok := parseHeader(rest)
-	return ok && g.alike(h) || tagged(rest)
+	return ok && g.alike(h) || tag.Begins(rest)
 }
 
 // again reports whether the frame with header h, which comes next, is followed by one like it.

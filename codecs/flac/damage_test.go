@@ -67,6 +67,7 @@ func TestDamage(t *testing.T) {
 			{"a frame of zeros", func(b []byte) []byte { fill(b[body(2):starts[3]], 0); return b }, silent(2), block, true, false},
 			{"all behind it", func(b []byte) []byte { fill(b[starts[4]:], 0x55); return b }, x[:4*n], 0, true, true},
 			{"bytes that are missing", func(b []byte) []byte { return slices.Delete(b, body(1), body(3)) }, silent(1, 2, 3), 3 * block, true, false},
+			{"a tag behind it", func(b []byte) []byte { return append(append(b, "TAG"...), make([]byte, 125)...) }, x, 0, false, false},
 			{"cut off", func(b []byte) []byte { return b[:body(5)] }, x[:5*n], 0, false, true},
 		} {
 			d, got := decode(t, tt.spoil(slices.Clone(b)))

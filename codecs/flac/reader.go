@@ -9,6 +9,7 @@ import (
 
 	"quern/codecs/internal/decoded"
 	"quern/codecs/internal/fault"
+	"quern/codecs/internal/tag"
 )
 
 // Frames that do not decode are tried again from every place where one may begin. In all this
@@ -29,6 +30,7 @@ type Reader struct {
 	read   int64 // frames of samples, decoded or silent
 	next   int64 // number of the sample behind the last frame
 	passed int64 // bytes since the last frame that belong to none
+	tag    bool  // they begin with a tag
 	spent  int64 // on frames that did not decode
 	cut    bool  // the stream ended before its sound did
 }
@@ -105,9 +107,13 @@ func (d *Reader) frame() error {
 		case d.info.frames > 0 && d.read >= d.info.frames:
 			return io.EOF
 		case err == io.EOF:
-			d.cut = d.passed > 0
+			d.cut = d.passed > 0 && !d.tag
 			return io.EOF
-		case !errors.Is(err, io.ErrUnexpectedEOF):
+		}
+		if d.passed == 0 {
+			d.tag = tag.Begins(d.in.frame())
+		}
+		if !d.tag && !errors.Is(err, io.ErrUnexpectedEOF) {
 			d.out.Drop(err)
 		}
 		d.spent += searchTry + int64(d.in.read()) + int64(h.BlockSize)*int64(d.info.channels)
@@ -117,7 +123,7 @@ func (d *Reader) frame() error {
 			if d.in.err != nil && d.in.err != io.EOF {
 				return fmt.Errorf("%w: %w", ErrFormat, d.in.err)
 			}
-			d.cut = true
+			d.cut = !d.tag
 			return io.EOF
 		}
 	}

@@ -58,6 +58,10 @@ func (t *tape) fill() bool {
 // mark has the next frame start here.
 func (t *tape) mark() { t.start = t.next }
 
+// frame is the bytes of the frame, as far as they are there, and what follows. They last until
+// the next read.
+func (t *tape) frame() []byte { return t.buf[t.start:] }
+
 // read is how many bytes of the frame were read.
 func (t *tape) read() int { return t.next - t.start }
 
