@@ -23,7 +23,7 @@ var ErrEncoding = errors.New("encoding not offered")
 
 // EncodeOptions says what Create makes. Zero fields have a default.
 type EncodeOptions struct {
-	Rate    int  // of the output, in Hz; the input's
+	Rate    int  // of the output, in Hz; the encoding's, where it is of one, or the input's
 	Bitrate int  // in bit/s, where the encoding is lossy; the encoding's own default
 	Speech  bool // tune for speech where the encoding can
 
@@ -40,20 +40,24 @@ type Encoding struct {
 	MIME string
 	Ext  string // with the dot
 
+	rate   int // of samples without a header that are of one, in Hz; 0 is any
 	create func(w io.Writer, rate, channels int, o EncodeOptions) (Encoder, error)
 }
 
+// g711Rate is the rate of G.711, whose samples tell none.
+const g711Rate = 8000
+
 // encodings lists what is written.
 var encodings = []Encoding{
-	{"mp3", "audio/mpeg", ".mp3", createMP3},
-	{"wav", "audio/wav", ".wav", createWAV},
-	{"flac", "audio/flac", ".flac", createFLAC},
-	{"opus", "audio/ogg", ".opus", createOpus},
-	{"aac", "audio/aac", ".aac", createAAC},
-	{"m4a", "audio/mp4", ".m4a", createM4A},
-	{"pcm", "audio/pcm", ".pcm", createPCM(pcm.S16)},
-	{"mulaw", "audio/basic", ".ulaw", createPCM(pcm.MuLaw)},
-	{"alaw", "audio/x-alaw-basic", ".alaw", createPCM(pcm.ALaw)},
+	{"mp3", "audio/mpeg", ".mp3", 0, createMP3},
+	{"wav", "audio/wav", ".wav", 0, createWAV},
+	{"flac", "audio/flac", ".flac", 0, createFLAC},
+	{"opus", "audio/ogg", ".opus", 0, createOpus},
+	{"aac", "audio/aac", ".aac", 0, createAAC},
+	{"m4a", "audio/mp4", ".m4a", 0, createM4A},
+	{"pcm", "audio/pcm", ".pcm", 0, createPCM(pcm.S16)},
+	{"mulaw", "audio/basic", ".ulaw", g711Rate, createPCM(pcm.MuLaw)},
+	{"alaw", "audio/x-alaw-basic", ".alaw", g711Rate, createPCM(pcm.ALaw)},
 }
 
 // Encodings returns what Create offers, in a fixed order.
@@ -75,7 +79,7 @@ func (e Encoding) Create(w io.Writer, rate, channels int, o EncodeOptions) (Enco
 	if rate <= 0 || channels <= 0 {
 		panic(fmt.Sprintf("codecs: Create with %d Hz, %d channels", rate, channels))
 	}
-	o.Rate = cmp.Or(o.Rate, rate)
+	o.Rate = cmp.Or(o.Rate, e.rate, rate)
 	conv, err := resample.New(rate, o.Rate, channels)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrEncoding, e.Name, err)

@@ -133,6 +133,22 @@ func TestRaw(t *testing.T) {
 	}
 }
 
+// G.711 is of 8 kHz, whatever the rate of the sound, unless another is asked for.
+func TestRateOfRaw(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		rate, want int // of a second of 24 kHz
+	}{
+		{"pcm", 0, 2 * 24000}, {"pcm", 8000, 2 * 8000},
+		{"mulaw", 0, 8000}, {"mulaw", 16000, 16000},
+		{"alaw", 0, 8000}, {"alaw", 16000, 16000},
+	} {
+		if got := len(create(t, tt.name, sine(440, 24000, 1, 24000), 24000, 1, codecs.EncodeOptions{Rate: tt.rate})); got != tt.want {
+			t.Errorf("%s at %d Hz: %d bytes, want %d", tt.name, tt.rate, got, tt.want)
+		}
+	}
+}
+
 func TestEncodings(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range codecs.Encodings() {

@@ -27,6 +27,9 @@ type Model interface {
 	Needs(ctx context.Context) (Needs, error)
 	// Detector is what tells speech from other sound for a recogniser, which is not loaded.
 	Detector() (Detector, error)
+	// CheckVoice returns an error if a model that speaks is known to lack a voice, whether it
+	// is loaded or not. The voices of one that is not fetched yet are not known.
+	CheckVoice(voice string) error
 	// Unload releases the model's memory. A model in use is refused; one that is not
 	// loaded is no error.
 	Unload() error

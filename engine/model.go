@@ -38,6 +38,7 @@ type ModelInfo struct {
 	Architecture  string
 	SizeBytes     int64
 	InputTypes    bool   // the texts that EmbedRequest.InputType puts before inputs are known
+	Undrawn       bool   // a recogniser that draws no tokens, so that a seed has no effect
 	Fingerprint   string // "fp_…": hash of file, quantisation and build; "" before loading
 }
 

@@ -82,11 +82,13 @@ func TestChunkingStrategy(t *testing.T) {
 		{"flattened", []string{"chunking_strategy[type]=server_vad", "chunking_strategy[silence_duration_ms]=200"}, true, engine.SpeechOptions{MinSilence: 0.2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if r := upload(t, s, transcribe, tone(t), append(tt.fields, earField)...); r.StatusCode != 200 {
-				t.Fatalf("status %d: %s", r.StatusCode, body(t, r))
-			}
-			if got := f.heard.Load(); got.Chunked != tt.chunked || got.Speech != tt.want {
-				t.Errorf("chunked %v, %+v; want %v, %+v", got.Chunked, got.Speech, tt.chunked, tt.want)
+			for _, path := range []string{transcribe, translate} {
+				if r := upload(t, s, path, tone(t), append(tt.fields, earField)...); r.StatusCode != 200 {
+					t.Fatalf("%s: status %d: %s", path, r.StatusCode, body(t, r))
+				}
+				if got := f.heard.Load(); got.Chunked != tt.chunked || got.Speech != tt.want {
+					t.Errorf("%s: chunked %v, %+v; want %v, %+v", path, got.Chunked, got.Speech, tt.chunked, tt.want)
+				}
 			}
 		})
 	}
@@ -214,16 +216,19 @@ func TestDecodingFields(t *testing.T) {
 		{[]string{"keywords[]=Ask", "keywords[]=Americans", "hotwords=country, fellow"},
 			engine.TranscribeRequest{TranscribeOptions: engine.TranscribeOptions{Keywords: []string{"Ask", "Americans", "country, fellow"}}}},
 	} {
-		body(t, upload(t, s, transcribe, tone(t), append(tt.fields, earField)...))
-		got := *f.heard.Load()
-		got.Source, got.Info = nil, nil
-		if !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%v: %+v; want %+v", tt.fields, got, tt.want)
+		for _, path := range []string{transcribe, translate} {
+			body(t, upload(t, s, path, tone(t), append(tt.fields, earField)...))
+			got := *f.heard.Load()
+			got.Source, got.Info = nil, nil
+			tt.want.Translate = path == translate
+			if !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("%s, %v: %+v; want %+v", path, tt.fields, got, tt.want)
+			}
 		}
 	}
 	for _, field := range []string{
 		"beam_size=11", "beam_size=2.5", "best_of=0", "patience=0", "length_penalty=-1", "compression_ratio_threshold=0",
-		"log_prob_threshold=0", "no_speech_threshold=2", "seed=x", "condition_on_previous_text=maybe", "without_timestamps=2", "vad_filter=on",
+		"log_prob_threshold=0", "no_speech_threshold=2", "seed=1.5", "condition_on_previous_text=maybe", "without_timestamps=2", "vad_filter=on",
 		"keywords=" + strings.Repeat("a", 20000),
 	} {
 		name, _, _ := strings.Cut(field, "=")

@@ -63,7 +63,7 @@ var fakeModels = []engine.ModelInfo{
 	{ID: voiceModel, Kind: engine.KindSpeech, Capabilities: []string{"speech"}, Status: "loaded"},
 	{ID: otherVoice, Kind: engine.KindSpeech, Capabilities: []string{"speech"}, Status: "unloaded"},
 	{ID: earModel, Kind: engine.KindTranscription, Capabilities: []string{"transcription"}, Status: "loaded"},
-	{ID: whoModel, Kind: engine.KindTranscription, Capabilities: []string{"transcription", engine.CapabilityDiarize}, Status: "unloaded"},
+	{ID: whoModel, Kind: engine.KindTranscription, Capabilities: []string{"transcription", engine.CapabilityDiarize}, Status: "unloaded", Undrawn: true},
 	{ID: baseModel, Kind: engine.KindCompletion, Capabilities: []string{"completion", "embedding"}, Created: time.Unix(1767000002, 0), ContextLength: fakeContext, Status: "unloaded"},
 }
 
@@ -88,6 +88,14 @@ func (m fakeModel) Info() engine.ModelInfo { return m.info }
 
 // Detector implements engine.Model.
 func (m fakeModel) Detector() (engine.Detector, error) { return vad.EnergyDetector{}, nil }
+
+// CheckVoice implements engine.Model. The voices of otherVoice are not known.
+func (m fakeModel) CheckVoice(voice string) error {
+	if m.info.ID == otherVoice {
+		return nil
+	}
+	return m.f.CheckVoice(voice, "")
+}
 
 // Unload implements engine.Model.
 func (m fakeModel) Unload() error {

@@ -127,6 +127,9 @@ func TestRealtimeRefusals(t *testing.T) {
 		{`{"type":"session.update","session":{"tool_choice":"required"}}`, "needs tools"},
 		{`{"type":"session.update","session":{"model":"nobody"}}`, "nobody"},
 		{`{"type":"session.update","session":{"audio":{"input":{"transcription":{"model":"nobody"}}}}}`, "nobody"},
+		{`{"type":"session.update","session":{"audio":{"output":{"voice":"zz"}}}}`, `no voice \"zz\"`},
+		{`{"type":"session.update","session":{"voice":{"id":"zz"}}}`, `no voice \"zz\"`},
+		{`{"type":"session.update","session":{"audio":{"output":{"model":"nobody"}}}}`, "nobody"},
 		{`{"type":"session.update","session":{"prompt":{"id":"p"}}}`, "stored prompts"},
 		{`{"type":"input_audio_buffer.append"}`, "audio is required"},
 		{`{"type":"input_audio_buffer.append","audio":"?"}`, "not base64"},
@@ -163,6 +166,11 @@ func TestRealtimeRefusals(t *testing.T) {
 	}
 	c.say("response.create", `"response":{"output_modalities":["text"]}`)
 	c.until("response.done")
+	// A voice of a model whose voices are not known yet is found out when it is to speak.
+	c.say("session.update", `"session":{"audio":{"output":{"voice":"zz","model":"`+otherVoice+`"}}}`)
+	if e := c.until("session.updated"); at(e, "session", "audio", "output", "voice") != "zz" {
+		t.Errorf("an unknown voice of an unknown model: %v", e["session"])
+	}
 }
 
 // TestRealtimeTranscription: such a session only writes down.

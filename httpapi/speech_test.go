@@ -159,6 +159,9 @@ func TestSpeechErrors(t *testing.T) {
 		{`{"input":"x","voice":"af_bella","instructions":7}`, "invalid_type", "instructions"},
 		{`{"input":"x","voice":"af_bella","stream_format":"ws"}`, "invalid_value", "stream_format"},
 		{`{"input":"x","voice":7}`, "invalid_type", "voice"},
+		{`{"input":"x","voice":"af_bella","ssml":"yes"}`, "invalid_type", "ssml"},
+		{`{"input":"x","voice":"af_bella","sample_rate":8000}`, "unsupported_parameter", "sample_rate"},
+		{`{"input":"x","voice":"af_bella","normalization_options":{"normalize":false}}`, "unsupported_parameter", "normalization_options.normalize"},
 		{`{"input":"x","voice":{}}`, "missing_required_parameter", "voice.id"},
 	} {
 		msg := wantFailure(t, post(t, s, "/v1/audio/speech", tt.body), 400, tt.code, tt.param)
@@ -183,6 +186,9 @@ func TestHowRead(t *testing.T) {
 		{`"input":" <speak>Hi.</speak>"`, true, 0},
 		{`"input":"<speak>Hi.</speak>","input_type":"text"`, false, 0},
 		{`"input":"Hi.","input_type":"ssml"`, true, 0},
+		{`"input":"Hi.","ssml":true`, true, 0},
+		{`"input":"<speak>Hi.</speak>","ssml":false`, false, 0},
+		{`"input":"Hi.","input_type":"text","ssml":true`, false, 0},
 		{`"input":"Hi.","lexicon":{"hi":"hoʊ","ho":"=hi"}`, false, 2},
 		{`"input":"Hi.","lexicon":"hi hoʊ"`, false, 1},
 	} {

@@ -63,6 +63,7 @@ func upload(t *testing.T, s *httptest.Server, path string, file []byte, fields .
 
 const (
 	transcribe = "/v1/audio/transcriptions"
+	translate  = "/v1/audio/translations"
 	earField   = "model=" + earModel
 )
 
@@ -113,7 +114,7 @@ func TestTranscriptionVerbose(t *testing.T) {
 	if len(v["logprobs"].([]any)) != 2 {
 		t.Errorf("logprobs: %v", v)
 	}
-	v = read(upload(t, s, "/v1/audio/translations", tone(t), earField, "response_format=verbose_json"))
+	v = read(upload(t, s, translate, tone(t), earField, "response_format=verbose_json"))
 	if v["task"] != "translate" || v["language"] != "english" {
 		t.Errorf("translation: %v", v)
 	}
@@ -127,7 +128,8 @@ func TestTranscriptionVerbose(t *testing.T) {
 // TestVendorTranscriptionFields: what ElevenLabs' documents name and is not done here is refused by name, or told;
 // samples without a header have their layout.
 func TestVendorTranscriptionFields(t *testing.T) {
-	s := newServer(t, httpapi.Options{})
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f})
 	for _, tt := range []struct {
 		field, warning string
 		status         int
@@ -147,6 +149,9 @@ func TestVendorTranscriptionFields(t *testing.T) {
 		{"tag_audio_events=false", "", 200, tone(t)},
 		{"file_format=pcm_s16le_16", "", 200, tone(t)[44:]},
 		{"file_format=pcm_7", "", 422, tone(t)},
+		{"seed=7", "", 200, tone(t)},
+		{"seed=seven", "", 422, tone(t)},
+		{"seed=1.5", "", 422, tone(t)},
 		{"file_format=other", "", 400, tone(t)[44:]},
 	} {
 		r := upload(t, s, "/v1/speech-to-text", tt.file, "model_id=scribe_v1", tt.field)
@@ -158,30 +163,38 @@ func TestVendorTranscriptionFields(t *testing.T) {
 		if r.StatusCode != tt.status || tt.status != 200 && !strings.Contains(b, name) || !strings.HasPrefix(r.Header.Get("X-Quern-Warning"), tt.warning) {
 			t.Errorf("%s: %d %q %s", tt.field, r.StatusCode, r.Header.Get("X-Quern-Warning"), b)
 		}
+		if tt.field == "seed=7" && f.heard.Load().Seed != 7 {
+			t.Errorf("heard with %+v", f.heard.Load())
+		}
 	}
 }
 
-// TestTranslationFields: a translation is not streamed, so that fields behind a file of unknown
-// length count too.
+// TestTranslationFields: a translation takes the fields of a transcription, but that what is written is
+// English.
 func TestTranslationFields(t *testing.T) {
-	s := newServer(t, httpapi.Options{})
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	w.WriteField("model", earModel)
-	w.WriteField("stream", "true")
-	p, err := w.CreateFormFile("file", "a.wav")
-	if err != nil {
-		t.Fatal(err)
+	f := &fake{}
+	s := newServer(t, httpapi.Options{Engine: f})
+	for _, tt := range []struct{ field, want string }{
+		{"target_language=en", `"text":"word0 word1"`},
+		{"to_language=English", `"text":"word0 word1"`},
+		{"task=translate", `"text":"word0 word1"`},
+		{"translate=true", `"text":"word0 word1"`},
+		{"include[]=logprobs", `"logprobs":[{"token":" word0"`},
+		{"response_format=verbose_json;timestamp_granularities[]=word", `"words":[{"word":"word0"`},
+		{"stream=true", `data: {"type":"transcript.text.done","text":"word0 word1","language":"english"`},
+	} {
+		r := upload(t, s, translate, tone(t), append(strings.Split(tt.field, ";"), earField)...)
+		if b := string(body(t, r)); r.StatusCode != 200 || !strings.Contains(b, tt.want) || !f.heard.Load().Translate || f.heard.Load().Target != "" {
+			t.Errorf("%s: %d %s, %+v; want %s", tt.field, r.StatusCode, b, f.heard.Load(), tt.want)
+		}
 	}
-	p.Write(tone(t))
-	w.WriteField("response_format", "text")
-	w.Close()
-	r, err := s.Client().Post(s.URL+"/v1/audio/translations", w.FormDataContentType(), io.MultiReader(&b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := string(body(t, r)); got != "word0 word1\n" {
-		t.Errorf("%d %q", r.StatusCode, got)
+	for field, code := range map[string]string{
+		"target_language=de": "unsupported_parameter", "to_language=fr": "unsupported_parameter", "target_language=xx": "invalid_value",
+		"task=transcribe": "unsupported_parameter", "translate=false": "unsupported_parameter", "stream=maybe": "invalid_value",
+		"timestamp_granularities[]=phoneme": "invalid_value", "include[]=x": "invalid_value", "chunking_strategy=fast": "invalid_value",
+	} {
+		name, _, _ := strings.Cut(field, "=")
+		wantFailure(t, upload(t, s, translate, tone(t), earField, field), 400, code, strings.TrimSuffix(name, "[]"))
 	}
 }
 
@@ -245,13 +258,31 @@ func TestTranscriptionErrors(t *testing.T) {
 func TestOthersTranscription(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, httpapi.Options{Engine: f})
-	for _, name := range []string{"task=translate", "translate=true", "use_beam_search=true"} {
+	for _, name := range []string{
+		"task=translate", "translate=true", "use_beam_search=true", "offset_t=1000", "duration=500", "clip_timestamps=0.2,0.8", "clip_timestamps[]=3",
+	} {
 		field, _, _ := strings.Cut(name, "=")
-		wantFailure(t, upload(t, s, "/v1/audio/transcriptions", tone(t), "model="+earModel, name), 400, "unsupported_parameter", field)
+		wantFailure(t, upload(t, s, transcribe, tone(t), earField, name), 400, "unsupported_parameter", strings.TrimSuffix(field, "[]"))
 	}
-	wantFailure(t, upload(t, s, "/v1/audio/transcriptions", tone(t), "model="+earModel, "to_language=xx"), 400, "invalid_value", "to_language")
-	r := upload(t, s, "/v1/audio/transcriptions", tone(t), "model="+earModel, "to_language=fr", "task=transcribe", "translate=false", "seed=3")
-	if w := r.Header.Get(warningHeader); r.StatusCode != 200 || !strings.HasPrefix(w, "seed has no effect") || f.heard.Load().Target != "fr" {
-		t.Errorf("%d, warning %q, target %q", r.StatusCode, w, f.heard.Load().Target)
+	wantFailure(t, upload(t, s, transcribe, tone(t), earField, "to_language=xx"), 400, "invalid_value", "to_language")
+	for _, tt := range []struct{ model, field, warning string }{
+		{earModel, "top_p=0.5", "top_p has no effect"},
+		{earModel, "seed=3", ""},
+		{whoModel, "seed=3", "seed has no effect: the model draws no tokens"},
+		{whoModel, "seed=0", ""},
+		{earModel, "to_language=fr", ""},
+		{earModel, "task=transcribe", ""},
+		{earModel, "translate=false", ""},
+		{earModel, "offset_t=0", ""},
+		{earModel, "duration=0.0", ""},
+		{earModel, "clip_timestamps=0", ""},
+	} {
+		r := upload(t, s, transcribe, tone(t), "model="+tt.model, tt.field)
+		if w := r.Header.Get(warningHeader); r.StatusCode != 200 || !strings.HasPrefix(w, tt.warning) || tt.warning == "" && w != "" {
+			t.Errorf("%s, %s: %d, warning %q, want %q", tt.model, tt.field, r.StatusCode, w, tt.warning)
+		}
+		if target := f.heard.Load().Target; (target == "fr") != (tt.field == "to_language=fr") {
+			t.Errorf("%s: target %q", tt.field, target)
+		}
 	}
 }

@@ -29,6 +29,22 @@ func TestSay(t *testing.T) {
 			t.Errorf("%s: %.10q, %v", tt.file, b, err)
 		}
 	}
+	size := func(name string) float64 {
+		if code, _, errs := quern(t, "", nil, "say", "-o", name, "Hello there."); code != 0 {
+			t.Fatalf("%s: exit code %d, %q", name, code, errs)
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return float64(len(b))
+	}
+	wide := size("hello.pcm") / 2 / 24000 // seconds
+	for _, name := range []string{"hello.ulaw", "hello.alaw"} {
+		if got := size(name) / 8000; got < wide-0.01 || got > wide+0.01 {
+			t.Errorf("%s has %.2f s of 8 kHz, want %.2f", name, got, wide)
+		}
+	}
 	code, out, errs := quern(t, "", nil, "say", "-o", "-", "Hello")
 	if code != 0 || errs != "" || !strings.HasPrefix(out, "RIFF") {
 		t.Errorf("-: exit code %d, %.10q, %q", code, out, errs)

@@ -39,7 +39,7 @@ func TestParakeet(t *testing.T) {
 		found[m.ID] = m
 	}
 	for _, id := range []string{"parakeet-sherpa", "parakeet-onnx-asr", "by file"} {
-		if m := found[id]; m.Kind != engine.KindTranscription || m.Architecture != "nemo-conformer-tdt" || m.Format != "onnx" || m.Quantization != "F32" || m.SizeBytes < 200_000 {
+		if m := found[id]; m.Kind != engine.KindTranscription || m.Architecture != "nemo-conformer-tdt" || m.Format != "onnx" || m.Quantization != "F32" || m.SizeBytes < 200_000 || !m.Undrawn {
 			t.Errorf("%s: %+v", id, m)
 		}
 	}

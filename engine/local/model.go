@@ -7,6 +7,8 @@ import (
 	"quern/engine"
 	"quern/engine/asr/vad"
 	"quern/engine/catalog"
+	"quern/engine/speech"
+	"quern/engine/tts"
 )
 
 // A served implements engine.Model.
@@ -41,6 +43,21 @@ func (m served) Detector() (engine.Detector, error) {
 		d = vad.EnergyDetector{}
 	}
 	return d, err
+}
+
+// CheckVoice implements engine.Model.
+func (m served) CheckVoice(voice string) error {
+	if err := m.Answers(engine.KindSpeech); err != nil {
+		return err
+	}
+	var voices []tts.Voice
+	for _, v := range m.About().Voices {
+		voices = append(voices, v.Voice)
+	}
+	if len(voices) == 0 {
+		return nil
+	}
+	return speech.Aliases(m.e.o.VoiceAliases).CheckVoice(voices, voice)
 }
 
 // Needs implements engine.Model: from the headers of a model that is not loaded. One is

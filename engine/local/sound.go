@@ -81,7 +81,7 @@ func describeConformer(_, path string, _ *engine.ModelOptions) (*catalog.About, 
 	if err != nil {
 		return nil, err
 	}
-	return &catalog.About{ModelInfo: engine.ModelInfo{Kind: engine.KindTranscription, Architecture: i.Architecture(), Format: "onnx", Quantization: i.Number, SizeBytes: i.Size}}, nil
+	return &catalog.About{ModelInfo: engine.ModelInfo{Kind: engine.KindTranscription, Architecture: i.Architecture(), Format: "onnx", Quantization: i.Number, SizeBytes: i.Size, Undrawn: true}}, nil
 }
 
 // needsConformer is the memory of the weights and of the longest window.

@@ -54,6 +54,36 @@ func TestLexiconRefused(t *testing.T) {
 	}
 }
 
+// TestVoiceUnloaded: a voice is known, or known to be missing, before the model is loaded; not of one that is not
+// fetched yet.
+func TestVoiceUnloaded(t *testing.T) {
+	e := open(t, engine.Options{VoiceAliases: map[string]string{"me": "af_bella(2)+af_sky"}, Models: []engine.ModelOptions{
+		{Name: "far", Fetch: func(context.Context, func(int64, int64)) (string, error) { return "", errors.New("fetched") }},
+	}})
+	for _, tt := range []struct{ model, voice, refused string }{
+		{"", "af_bella", ""},
+		{"", "af_bella(2)+bm_lewis", ""},
+		{"", "marin", ""},
+		{"", "me", ""},
+		{"", "zz", "zz"},
+		{"", "af_bella+zz", "zz"},
+		{"far", "zz", ""},
+	} {
+		m, err := e.Find(tt.model, engine.KindSpeech)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var known *engine.Error
+		err = m.CheckVoice(tt.voice)
+		if refused := errors.As(err, &known) && known.Code == engine.CodeVoiceNotFound && strings.Contains(known.Message, tt.refused); refused != (tt.refused != "") || err != nil && !refused {
+			t.Errorf("%s of %q: %v", tt.voice, tt.model, err)
+		}
+		if s := m.Info().Status; s != "unloaded" {
+			t.Errorf("%q is %s", tt.model, s)
+		}
+	}
+}
+
 func TestFormantVoice(t *testing.T) {
 	e := open(t, engine.Options{})
 	r := engine.SpeakRequest{Text: twoSentences, Voice: "alloy"}

@@ -63,12 +63,19 @@ func (a Aliases) Voices(models [][]engine.Voice) []engine.Voice {
 	return list
 }
 
+// CheckVoice returns an error if a voice, or a name or mixture, cannot be made of voices.
+func (a Aliases) CheckVoice(voices []tts.Voice, voice string) error {
+	if err := tts.Check(voices, a.of(voice)); err != nil {
+		return voiceError(err, voices)
+	}
+	return nil
+}
+
 // CheckVoice returns an error if the model lacks a voice, or that voice the sounds of a
 // language; "" is its own.
 func (m *Model) CheckVoice(voice, language string) error {
-	voices := m.synth.Voices()
-	if err := tts.Check(voices, m.aliases.of(voice)); err != nil {
-		return voiceError(err, voices)
+	if err := m.aliases.CheckVoice(m.synth.Voices(), voice); err != nil {
+		return err
 	}
 	if err := tts.CheckLanguage(m.synth, language); err != nil {
 		return engine.Errorf(engine.CodeInvalidValue, "lang_code", "%v", err)

@@ -116,6 +116,15 @@ func Logprobs(list ...engine.Segment) []HeardLogprob {
 	return out
 }
 
+// Language is the code of the language that the text is in: English where it is translated,
+// or else the one that is spoken.
+func (t *Transcript) Language(translated bool) string {
+	if translated {
+		return "en"
+	}
+	return t.Info.Language
+}
+
 // Verbose is the answer verbose_json.
 type Verbose struct {
 	Task         string           `json:"task"`
@@ -131,9 +140,10 @@ type Verbose struct {
 
 // Verbose returns the answer verbose_json.
 func (t *Transcript) Verbose(translated, segments, words bool) Verbose {
-	v := Verbose{"transcribe", engine.LanguageName(t.Info.Language), t.Info.Language, Round(t.Info.Duration), t.Text, nil, nil, t.Usage(), t.Warnings}
+	code := t.Language(translated)
+	v := Verbose{"transcribe", engine.LanguageName(code), code, Round(t.Info.Duration), t.Text, nil, nil, t.Usage(), t.Warnings}
 	if translated {
-		v.Task, v.Language = "translate", "english"
+		v.Task = "translate"
 	}
 	if segments {
 		v.Segments = new(t.SegmentObjects())

@@ -185,15 +185,13 @@ func Voice(ctx context.Context, a *server.API, l engine.Lease, r engine.SpeakReq
 	return e.Close()
 }
 
-// Reading reads how a text is to be read: input_type, which is ssml for what begins
-// with <speak> if nothing else is said, and lexicon: an object of words and their
+// Reading reads how a text is to be read: input_type, or ssml as other servers have it, which is
+// ssml for what begins with <speak> if nothing else is said, and lexicon: an object of words and their
 // phonemes, or the text of a lexicon.
 func Reading(o *body.Object, text string) (isSSML bool, _ *engine.Lexicon) {
-	switch o.OneOf("input_type", "text", "ssml") {
-	case "ssml":
-		isSSML = true
-	case "":
-		isSSML = engine.IsSSML(text)
+	isSSML = o.Boolean("ssml", engine.IsSSML(text))
+	if kind := o.OneOf("input_type", "text", "ssml"); kind != "" {
+		isSSML = kind == "ssml"
 	}
 	v, ok := o.Get("lexicon")
 	if !ok {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 
 	"quern/codecs"
 	"quern/engine"
+	"quern/httpapi/internal/body"
 	"quern/httpapi/internal/fault"
 	"quern/httpapi/internal/metrics"
 	"quern/httpapi/internal/server"
@@ -16,12 +18,24 @@ import (
 // StartTranscription loads the model and detects the format of the upload.
 func StartTranscription(a *server.API, c *server.Call, model string, r *engine.TranscribeRequest, file io.Reader, layout codecs.Raw) (err error) {
 	if _, err = a.Prepare(c, model, engine.KindTranscription); err == nil {
+		if r.Seed != 0 && c.Lease.Info().Undrawn {
+			c.Warn("seed has no effect: the model draws no tokens")
+		}
 		var u *transcript.Sound
 		if u, err = openUpload(file, layout); err == nil {
 			r.Source = u
 		}
 	}
 	return err
+}
+
+// Seed reads what a recogniser's draws depend on.
+func Seed(f *body.Form) uint64 {
+	x, ok := f.Number("seed", -1<<53, 1<<53)
+	if ok && x != math.Trunc(x) {
+		f.Invalid("seed", "must be a whole number, got %v", x)
+	}
+	return uint64(int64(x))
 }
 
 // soundError is the error of an upload that is not audio.

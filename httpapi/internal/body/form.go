@@ -213,6 +213,18 @@ func (f *Form) Str(name string) string {
 	return v[len(v)-1]
 }
 
+// Asks reports whether a field that is not supported asks for something: one of its values
+// does not say that there is nothing.
+func (f *Form) Asks(name string) bool {
+	return slices.ContainsFunc(f.Values(name), func(v string) bool {
+		v = strings.ToLower(strings.TrimSpace(v))
+		if x, err := strconv.ParseFloat(v, 64); err == nil {
+			return x != 0
+		}
+		return !slices.Contains([]string{"", "false", "[]", "null", "none"}, v)
+	})
+}
+
 // OneOf reads one of the values given; "" when absent.
 func (f *Form) OneOf(name string, allowed ...string) string {
 	s := f.Str(name)

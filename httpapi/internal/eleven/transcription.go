@@ -14,7 +14,7 @@ import (
 
 // vendorTranscription answers POST /v1/speech-to-text in ElevenLabs' shape.
 func (a api) vendorTranscription(c *server.Call) error {
-	f, err := a.ReadForm(c, "seed", "enable_logging", "webhook_id", "webhook_metadata", "multi_channel_output_style", "entity_redaction_mode")
+	f, err := a.ReadForm(c, "enable_logging", "webhook_id", "webhook_metadata", "multi_channel_output_style", "entity_redaction_mode")
 	if err != nil {
 		return err
 	}
@@ -31,6 +31,7 @@ func (a api) vendorTranscription(c *server.Call) error {
 	if t, ok := f.Number("temperature", 0, 2); ok {
 		r.Temperature = new(min(t, 1))
 	}
+	r.Seed = audio.Seed(f)
 	r.Keywords = f.Values("keyterms")
 	granularity := f.OneOf("timestamps_granularity", "none", "word", "character")
 	r.Words, r.MayWords = granularity != "none", true
@@ -72,12 +73,8 @@ var unheard = []struct{ name, why string }{
 // refuseUnheard refuses these fields, unless their value switches them off.
 func refuseUnheard(f *body.Form) {
 	for _, u := range unheard {
-		for _, v := range f.Values(u.name) {
-			switch strings.ToLower(strings.TrimSpace(v)) {
-			case "", "false", "0", "[]", "null", "none":
-			default:
-				f.Refuse(engine.CodeUnsupportedParam, u.name, "%s is not supported: %s", u.name, u.why)
-			}
+		if f.Asks(u.name) {
+			f.Refuse(engine.CodeUnsupportedParam, u.name, "%s is not supported: %s", u.name, u.why)
 		}
 	}
 }

@@ -32,6 +32,10 @@ func (a api) speech(c *server.Call, o *body.Object) error {
 	streamed := o.Boolean("stream", false)
 	r.Language = audio.Language(o, "lang_code", "language", "language_code")
 	ask.RefuseOthers(o, otherSpeech)
+	if n := o.Object("normalization_options"); n != nil {
+		ask.RefuseOthers(n, otherReading)
+		ask.WarnOthers(c, n, otherUsual)
+	}
 	r.Seed = uint64(o.Integer("seed", 0, 0, 1<<53))
 	r.KeepAlive = body.KeepAlive(o)
 	if o.Str("instructions") != "" { // OpenAI's tts-1 takes none either
@@ -53,8 +57,19 @@ func (a api) speech(c *server.Call, o *body.Object) error {
 // otherSpeech are fields of vLLM's and Kokoro-FastAPI's without a counterpart here.
 var otherSpeech = []ask.Other{
 	{Name: "ref_audio", Off: ask.Empty, Instead: "no voice is cloned: send voice"}, {Name: "ref_text", Off: ask.Empty, Instead: "no voice is cloned: send voice"},
-	{Name: "volume_multiplier", Off: 1.0}, {Name: "return_download_link", Off: false}, {Name: "sample_rate", Instead: "response_format says the rate"},
+	{Name: "volume_multiplier", Off: 1.0}, {Name: "return_download_link", Off: false},
+	{Name: "sample_rate", Instead: "sound has the voice's own rate; /v1/text-to-speech/VOICE?output_format= has names of other rates"},
+	{Name: "allow_voice_tags", Off: false, Instead: "one voice speaks a text: send a request for each"},
 }
+
+// otherReading are members of Kokoro-FastAPI's normalization_options, all of which is done here.
+var otherReading = []ask.Other{
+	{Name: "normalize", Off: true}, {Name: "url_normalization", Off: true}, {Name: "email_normalization", Off: true},
+	{Name: "optional_pluralization_normalization", Off: true}, {Name: "phone_normalization", Off: true}, {Name: "replace_remaining_symbols", Off: true},
+}
+
+// otherUsual is the one of them that is off in Kokoro-FastAPI unless it is asked for.
+var otherUsual = []ask.Other{{Name: "unit_normalization", Off: true, Instead: "units are said in words"}}
 
 // readVoice reads a voice's name, or an object with its id as newer SDKs send.
 func readVoice(o *body.Object) string {

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"quern/engine"
@@ -23,109 +22,29 @@ type transcription struct {
 }
 
 // transcriptions answers POST /v1/audio/transcriptions.
-func (a api) transcriptions(c *server.Call) error {
-	return a.transcribe(c, early(c), func(f *body.Form, r *transcription) {
-		for _, name := range []string{"to_language", "target_language"} { // the former is vLLM's; the latter counts
-			if to := f.Str(name); to != "" {
-				r.Target = to
-				if engine.LanguageName(to) == "" {
-					f.Invalid(name, "must be an ISO 639-1 code or an English name, got %.60q", to)
-				}
-			}
-		}
-		refuseTranslation(f)
-		r.streamed = f.Boolean("stream")
-		readLive(r, f)
-		granularities := f.Values("timestamp_granularities")
-		for _, g := range granularities {
-			if g != "word" && g != "segment" {
-				f.Invalid("timestamp_granularities", "must be word or segment, got %.60q", g)
-			}
-		}
-		if r.format == "verbose_json" {
-			r.words = slices.Contains(granularities, "word")
-			r.segments = !r.words || slices.Contains(granularities, "segment")
-		}
-		for _, include := range f.Values("include") {
-			if include != "logprobs" {
-				f.Invalid("include", "must be logprobs, got %.60q", include)
-			} else if r.format != "json" {
-				f.Refuse(engine.CodeUnsupportedParam, "include", "logprobs come with response_format json")
-			}
-			r.Logprobs = true
-		}
-		readKeywords(r, f)
-		readChunking(r, f)
-	})
-}
-
-// otherDraws are fields of vLLM's about how tokens are drawn, which have no effect here.
-var otherDraws = []string{"seed", "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "max_completion_tokens"}
-
-// refuseTranslation refuses the fields of translation of other servers.
-func refuseTranslation(f *body.Form) {
-	const instead = "%s: translations are to be asked of /v1/audio/translations, or with target_language of models that can"
-	if f.OneOf("task", "transcribe", "translate") == "translate" {
-		f.Refuse(engine.CodeUnsupportedParam, "task", instead, "task")
-	}
-	if f.Boolean("translate") {
-		f.Refuse(engine.CodeUnsupportedParam, "translate", instead, "translate")
-	}
-}
+func (a api) transcriptions(c *server.Call) error { return a.transcribe(c, &transcription{}) }
 
 // translations answers POST /v1/audio/translations, which are to English. The language is
 // that spoken.
 func (a api) translations(c *server.Call) error {
-	return a.transcribe(c, nil, func(f *body.Form, r *transcription) { r.Translate, r.segments = true, true })
+	r := &transcription{}
+	r.Translate = true
+	return a.transcribe(c, r)
 }
 
-// transcribe reads the fields of both endpoints, then those that own reads, and
-// answers; early reports whether that begins before the file has been received.
-func (a api) transcribe(c *server.Call, early func(*body.Form, []byte) bool, own func(*body.Form, *transcription)) error {
-	f, err := a.ReadComingForm(c, early, "languages")
+// transcribe reads the fields of a form and answers.
+func (a api) transcribe(c *server.Call, r *transcription) error {
+	f, err := a.ReadComingForm(c, early(c), "languages")
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	r := &transcription{}
 	model := f.Str("model")
 	if model == "" {
 		f.Missing("model")
 	}
 	file, layout := f.File(), audio.ReadLayout(f)
-	r.Prompt = f.Str("prompt")
-	r.Language = f.Str("language")
-	if strings.EqualFold(r.Language, "auto") {
-		r.Language = ""
-	}
-	if r.Language != "" && engine.LanguageName(r.Language) == "" {
-		f.Invalid("language", "must be an ISO 639-1 code, an English name or auto, got %.60q", r.Language)
-	}
-	r.NoPunctuation = f.Off("punctuation")
-	for _, name := range []string{"vad", "vad_filter"} {
-		r.AllSound = f.Off(name) || r.AllSound
-	}
-	readGuards(r, f)
-	readDecoding(r, f)
-	for _, name := range otherDraws {
-		if f.Str(name) != "" {
-			c.Warn(name + " has no effect: of a recogniser's draws temperature, beam_size and best_of are said")
-		}
-	}
-	if f.Boolean("use_beam_search") {
-		f.Refuse(engine.CodeUnsupportedParam, "use_beam_search", "use_beam_search is not supported; send beam_size")
-	}
-	if r.format = f.OneOf("response_format", responseFormats...); r.format == "" {
-		r.format = "json"
-	}
-	if t, ok := f.Number("temperature", 0, 1); ok {
-		r.Temperature = &t
-	}
-	own(f, r)
-	readSpeakers(c, r, f)
-	if r.live && r.Diarize != nil {
-		f.Refuse(engine.CodeUnsupportedParam, r.speakers, "%s: who speaks is known when the sound ends; leave live out", r.speakers)
-	}
+	r.read(c, f)
 	if err := a.Finish(c, f); err != nil {
 		return err
 	}
@@ -261,7 +180,7 @@ func (a api) streamTranscription(c *server.Call, f *body.Form, r *transcription)
 				}
 			}
 		}
-		end := done{"transcript.text.done", t.Text, engine.LanguageName(t.Info.Language), transcript.Round(t.Info.Duration), r.logprobs(t.Segments...), nil, nil, t.Warnings}
+		end := done{"transcript.text.done", t.Text, engine.LanguageName(t.Language(r.Translate)), transcript.Round(t.Info.Duration), r.logprobs(t.Segments...), nil, nil, t.Warnings}
 		if r.segments {
 			end.Segments = new(t.SegmentObjects())
 		}

@@ -83,7 +83,7 @@ func (s *session) updateSession(o *body.Object, beta bool) error {
 	if next.listens != s.cfg.listens && (len(s.items) > 0 || s.resp != nil) {
 		return fault.New(engine.CodeInvalidValue, "session.type", "session.type cannot change once there are items; connect again")
 	}
-	if next.model != s.cfg.model || next.ear.model != s.cfg.ear.model {
+	if next.model != s.cfg.model || next.ear.model != s.cfg.ear.model || next.voice != s.cfg.voice || next.voiceModel != s.cfg.voiceModel {
 		if err := s.api.exists(&next); err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func (a *api) connect(c *server.Call) error {
 	return nil
 }
 
-// exists refuses a session whose model is not there. Nothing is loaded.
+// exists refuses a session whose model or voice is not there. Nothing is loaded.
 func (a *api) exists(cfg *config) error {
 	if cfg.listens && cfg.ear.model == "" {
 		return nil // clients name it in session.update, behind the connection
@@ -112,6 +112,28 @@ func (a *api) exists(cfg *config) error {
 			return err
 		}
 	}
-	_, err := a.Options.Engine.Find(cfg.model, engine.KindChat)
-	return err
+	if _, err := a.Options.Engine.Find(cfg.model, engine.KindChat); err != nil {
+		return err
+	}
+	m, err := a.Options.Engine.Find(a.speaker(cfg), engine.KindSpeech)
+	switch {
+	case err != nil && cfg.voiceModel != "":
+		return err
+	case err != nil || cfg.voice == "": // where nothing speaks, text is answered
+		return nil
+	}
+	return m.CheckVoice(cfg.voice)
+}
+
+// speaker is the name of the model that speaks: the one asked for, or the one that has the voice,
+// or that which leads a mixture; "" is the default one.
+func (a *api) speaker(cfg *config) string {
+	first, _, _ := strings.Cut(cfg.voice, "+")
+	first, _, _ = strings.Cut(first, "(")
+	for _, v := range a.Options.Engine.Voices() {
+		if cfg.voiceModel == "" && v.ID == first {
+			return v.Model
+		}
+	}
+	return cfg.voiceModel
 }

@@ -180,15 +180,8 @@ func (r *response) reply(ctx context.Context, ask []chat.Message) (reason string
 // openVoice opens what speaks, and settles the voice.
 func (r *response) openVoice(ctx context.Context) (engine.Lease, error) {
 	a := r.s.api
-	name, voice := r.cfg.voiceModel, r.cfg.voice
-	first, _, _ := strings.Cut(voice, "+")
-	first, _, _ = strings.Cut(first, "(")
-	for _, v := range a.Options.Engine.Voices() {
-		if name == "" && v.ID == first {
-			name = v.Model
-		}
-	}
-	l, err := a.Open(ctx, name, engine.KindSpeech)
+	voice := r.cfg.voice
+	l, err := a.Open(ctx, a.speaker(&r.cfg), engine.KindSpeech)
 	if err != nil {
 		return nil, err
 	}
