@@ -47,10 +47,11 @@ func TestClassify(t *testing.T) {
 		{"one label a text", "single_label_classification", labels, labels, false},
 		{"it is not said", "", labels, labels, false},
 		{"several", "multi_label_classification", labels, labels, true},
+		{"the words of a reranker", "", []string{"no", "yes"}, []string{"no", "yes"}, false},
 		{"without names", "", nil, []string{"LABEL_0", "LABEL_1", "LABEL_2"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			plain, graph := crossEncoder(t, 3)
+			plain, graph := crossEncoder(t, len(tt.want))
 			problem(t, plain, tt.problem, tt.labels...)
 			problem(t, graph, tt.problem, tt.labels...)
 			e := open(t, engine.Options{Models: []engine.ModelOptions{{Name: "plain", Path: plain}, {Name: "graph", Path: graph}}})

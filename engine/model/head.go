@@ -149,12 +149,14 @@ func (m *headed) scores(r *reader, t *tensors) {
 		n = out.Shape[0]
 	}
 	labels := r.labels(n)
-	if n == 2 && c.Arch == "qwen3" && (labels == nil || slices.Equal(labels, yesNo)) {
-		m.layers = append(m.layers, headLayer{linear: linear{w: t.yesNo(c.Hidden)}, act: "identity"})
-		return
-	}
-	if slices.Equal(labels, []string{yesNo[1], yesNo[0]}) {
-		r.refuse("classifier.output_labels", "is %v, want %v", labels, yesNo) // a reranker, and its prompt, the other way round
+	if n == 2 && c.Arch == "qwen3" {
+		switch {
+		case labels == nil || slices.Equal(labels, yesNo):
+			m.layers = append(m.layers, headLayer{linear: linear{w: t.yesNo(c.Hidden)}, act: "identity"})
+			return
+		case slices.Equal(labels, []string{yesNo[1], yesNo[0]}):
+			r.refuse("classifier.output_labels", "is %v, want %v", labels, yesNo) // a reranker, and its prompt, the other way round
+		}
 	}
 	if n > 1 {
 		c.Pairs, c.Labels = false, Labels(labels, n)
