@@ -13,7 +13,7 @@ func Routes(s *server.API) []server.Route {
 	a := api{s}
 	return []server.Route{
 		{Method: "POST", Path: "/v1/messages", Handle: a.Object(a.messages), Work: true},
-		{Method: "POST", Path: "/v1/messages/count_tokens", Handle: a.Object(a.countTokens), Work: true},
+		{Method: "POST", Path: "/v1/messages/count_tokens", Handle: a.Object(a.countTokens), Work: true, Operation: server.Tokenizing},
 		{Method: "POST", Path: "/v1/messages/batches", Handle: server.NotBuilt("there are no message batches; send the messages one by one")},
 	}
 }

@@ -26,7 +26,7 @@ func Routes(s *server.API) []server.Route {
 	return []server.Route{
 		{Method: "POST", Path: "/v1/responses", Handle: s.Object(a.create), Work: true, Bare: true},
 		// The router takes no name beside a parameter.
-		{Method: "POST", Path: "/v1/responses/:id", Handle: a.named, Work: true, Bare: true},
+		{Method: "POST", Path: "/v1/responses/:id", Handle: a.named, Work: true, Operation: server.Tokenizing, Bare: true},
 		{Method: "GET", Path: "/v1/responses/:id", Handle: a.retrieve, Bare: true},
 		{Method: "DELETE", Path: "/v1/responses/:id", Handle: a.remove, Bare: true},
 		{Method: "GET", Path: "/v1/responses/:id/input_items", Handle: a.inputItems, Bare: true},

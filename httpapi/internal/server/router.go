@@ -26,6 +26,9 @@ type Route struct {
 	// Late lets in who has no key yet, and names one later: the handler calls Identify.
 	Late bool
 
+	// Operation is what traces call its work; "" is by the kind of model that is asked for.
+	Operation string
+
 	Fail     Fail   // nil is as its dialect does
 	IDHeader string // as the dialect's
 	Prefixed bool   // under its dialect's prefix, where nothing has to be guessed

@@ -18,6 +18,9 @@ var operations = map[engine.Kind]string{
 	engine.KindChat: "chat", engine.KindCompletion: "text_completion", engine.KindEmbedding: "embeddings",
 }
 
+// Tokenizing is the operation of endpoints that only make or count tokens, or the text of a prompt.
+const Tokenizing = "tokenize"
+
 // traced begins the span of a request if the server has a Tracer.
 func (a *API) traced(w *response, r *http.Request, ctx context.Context, begin time.Time) context.Context {
 	w.span = trace.From(ctx)
@@ -34,8 +37,11 @@ func (w *response) endSpan(r *http.Request) {
 	if w.gone || status == 0 {
 		status = fault.StatusGone
 	}
-	w.span.Rename(r.Method + " " + w.path)
-	w.span.Set(slog.String("http.route", w.path), slog.Int("http.response.status_code", status))
+	if w.path != pathUnmatched {
+		w.span.Rename(r.Method + " " + w.path)
+		w.span.Set(slog.String("http.route", w.path))
+	}
+	w.span.Set(slog.Int("http.response.status_code", status))
 	switch {
 	case w.failure != nil && w.failure.Status >= 500:
 		w.span.Fail(string(w.failure.Code))
@@ -51,10 +57,11 @@ func (c *Call) beginWork(model string, at time.Time, kinds []engine.Kind) {
 	if !trace.On(c.R.Context()) {
 		return
 	}
-	op := "work"
-	if len(kinds) > 0 {
+	op := c.Route.Operation
+	if op == "" && len(kinds) > 0 {
 		op = cmp.Or(operations[kinds[0]], string(kinds[0]))
 	}
+	op = cmp.Or(op, "work")
 	c.op = op
 	c.span = c.W.span.Child(op, at, slog.String("gen_ai.operation.name", op), slog.String("gen_ai.provider.name", "quern"), slog.String("gen_ai.request.model", model))
 	c.R = c.R.WithContext(trace.With(c.R.Context(), c.span))
