@@ -21,6 +21,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall/js"
 	"time"
 
@@ -81,7 +82,15 @@ func settle() {
 // An app is the engine with the API before it.
 type app struct {
 	engine *local.Engine
-	api    http.Handler
+	api    *httpapi.API
+	begun  sync.Once
+}
+
+// serve answers a request. The program that a site has was started when the site was made: for its
+// users it starts with their first request.
+func (a *app) serve(request js.Value) any {
+	a.begun.Do(func() { a.api.Started = time.Now() })
+	return serve(a.api, request)
 }
 
 func open(log *slog.Logger) (*app, error) {
@@ -103,7 +112,7 @@ func open(log *slog.Logger) (*app, error) {
 		return nil, err
 	}
 	api, err := httpapi.New(o)
-	return &app{e, api}, err
+	return &app{engine: e, api: api}, err
 }
 
 // warm has an API answer what pages ask first, so that what is made once is there: quern-tiny in
@@ -162,7 +171,7 @@ func (w *nowhere) EnableFullDuplex() error          { return nil }
 // functions are what worker.js calls.
 func (a *app) functions() map[string]any {
 	return map[string]any{
-		"serve":  js.FuncOf(func(_ js.Value, args []js.Value) any { return serve(a.api, args[0]) }),
+		"serve":  js.FuncOf(func(_ js.Value, args []js.Value) any { return a.serve(args[0]) }),
 		"sum":    later(func(args []js.Value) (any, error) { return sum(args[0].String()) }),
 		"serves": later(func(args []js.Value) (any, error) { return a.engine.Serves(args[0].String()), nil }),
 		"add":    later(func(args []js.Value) (any, error) { return a.add(args[0].String(), args[1].String()) }),

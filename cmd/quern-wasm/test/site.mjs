@@ -69,6 +69,9 @@ await test('the page is there, and the API says what it is', async () => {
   await page.waitForSelector('#app > *')
   const ids = await page.evaluate(async () => (await (await fetch('v1/models')).json()).data.map((m) => m.id))
   assert.deepEqual(ids.slice(0, 2), ['quern-tiny', 'quern-formant'])
+  // It began here, and not when the site was made.
+  const [started, opened] = await page.evaluate(async () => [(await (await fetch('v1/server')).json()).started, performance.timeOrigin / 1000])
+  assert.ok(started >= Math.floor(opened), `started ${opened - started} s before the page was opened`)
 })
 
 await test('a chat', async () => {
