@@ -33,7 +33,7 @@ const agent = (name, use) => check(name, async () => {
   try {
     await use(home);
   } finally {
-    rmSync(home, { recursive: true, force: true });
+    rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }); // what the agent left running may still write there
   }
 });
 
