@@ -23,7 +23,7 @@ type supply struct {
 	prompts int
 	back    []*job
 	workers int
-	taken   bool // the model has taken a prompt
+	taken   int // prompts that the model has taken
 }
 
 // A job is one prompt.
@@ -58,16 +58,15 @@ func (s *supply) ask(j *job) engine.GenerateRequest {
 	return *j.request
 }
 
-// began notes that the model has taken a prompt, and reports whether that is news.
-func (s *supply) began(j *job) bool {
+// began notes that the model has taken a prompt.
+func (s *supply) began(j *job) {
 	if j.taken {
-		return false
+		return
 	}
 	j.taken, j.request = true, nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.taken = true
-	return true
+	s.taken++
 }
 
 // again takes back a prompt that failed with err. It reports whether err is settled with that,
@@ -83,7 +82,7 @@ func (s *supply) again(j *job, err error) (settled, ends bool) {
 	case s.workers > 1:
 		s.workers--
 		ends = true
-	case s.taken && !j.request.Follows:
+	case s.taken > 0 && !j.request.Follows:
 		j.request.Follows = true
 	default:
 		return false, true

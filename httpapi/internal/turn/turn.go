@@ -13,7 +13,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"quern/engine"
@@ -36,11 +35,10 @@ type Turn struct {
 	cancel context.CancelFunc
 	items  chan Event // holds one: events for a slow client wait in the engine. Closed when all prompts are done or one failed
 	wg     sync.WaitGroup
+	supply *supply
 
 	mu      sync.Mutex
 	failure error // the first, in the form that clients get
-
-	taken atomic.Int64 // prompts that the model took
 
 	// Only the handler's goroutine uses these.
 	prompts   int
@@ -69,11 +67,10 @@ func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *
 		cancel: cancel, items: make(chan Event, 1), begin: time.Now(), m: m, model: cmp.Or(l.Info().Base, l.Info().ID),
 		prompts: r.Prompts, sequences: r.Sequences, warn: r.Warn,
 	}
-	n := min(r.Prompts, parallelPrompts)
-	prompts := &supply{at: r.At, prompts: r.Prompts, workers: n}
+	g.supply = &supply{at: r.At, prompts: r.Prompts, workers: min(r.Prompts, parallelPrompts)}
 	var workers sync.WaitGroup
-	for range n {
-		workers.Go(func() { g.work(work, l, prompts) })
+	for range g.supply.workers {
+		workers.Go(func() { g.work(work, l) })
 	}
 	g.wg.Go(func() {
 		workers.Wait()
@@ -83,9 +80,10 @@ func Start(ctx context.Context, m *metrics.Metrics, l engine.Lease, r Request) *
 }
 
 // work generates for prompts until there are none left or one failed.
-func (g *Turn) work(ctx context.Context, l engine.Lease, s *supply) {
+func (g *Turn) work(ctx context.Context, l engine.Lease) {
+	s := g.supply
 	for j := s.take(); j != nil && ctx.Err() == nil; j = s.take() {
-		err := g.run(ctx, l, s, j)
+		err := g.run(ctx, l, j)
 		if err == nil {
 			continue
 		}
@@ -100,18 +98,16 @@ func (g *Turn) work(ctx context.Context, l engine.Lease, s *supply) {
 }
 
 // run reads the events of one prompt. Its error has the form that clients get.
-func (g *Turn) run(ctx context.Context, l engine.Lease, s *supply, j *job) (err error) {
+func (g *Turn) run(ctx context.Context, l engine.Lease, j *job) (err error) {
 	defer fault.Recovered(&err)
 	done := false
-	r := s.ask(j)
+	r := g.supply.ask(j)
 	unheld := r.Constraint != nil || r.ToolChoice.Required || r.ToolChoice.Names != nil // until the engine says that the constraint is in force
 	for ev, err := range l.Generate(ctx, r) {
 		if err != nil {
 			return fault.Classify(ctx, err)
 		}
-		if s.began(j) {
-			g.taken.Add(1)
-		}
+		g.supply.began(j)
 		if unheld = unheld && !ev.Constrained; unheld {
 			return unconstrained()
 		}
@@ -162,7 +158,7 @@ func (g *Turn) err() error {
 func (g *Turn) Close() {
 	g.cancel()
 	g.wg.Wait()
-	for range int(g.taken.Load())*g.sequences - g.finished {
+	for range g.supply.taken*g.sequences - g.finished { // all workers have ended
 		g.m.Finished(g.model, "abort")
 	}
 }
