@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"math"
+	"slices"
 
 	"quern/engine"
 	"quern/engine/chat"
@@ -27,15 +28,14 @@ var others = []ask.Other{
 	{Name: "n", Off: 1.0, Instead: "a message is one: send several requests"},
 	{Name: "logprobs", Off: false}, {Name: "presence_penalty", Off: 0.0}, {Name: "frequency_penalty", Off: 0.0}, {Name: "logit_bias", Off: ask.Empty},
 	{Name: "functions", Instead: "send tools"}, {Name: "function_call", Instead: "send tool_choice"},
+	{Name: "min_p", Off: 0.0}, {Name: "typical_p", Off: 1.0}, {Name: "repeat_penalty", Off: 1.0}, {Name: "repetition_penalty", Off: 1.0},
+	{Name: "samplers"}, {Name: "min_tokens", Off: 0.0}, {Name: "ignore_eos", Off: false}, {Name: "stop_token_ids", Off: ask.Empty},
 }
 
 const inThinking = "send thinking"
 
-// otherSampling are the fields of samplers that OpenAI's dialects have here.
-var otherSampling = []ask.Other{
-	{Name: "min_p", Off: 0.0}, {Name: "typical_p", Off: 1.0}, {Name: "repeat_penalty", Off: 1.0}, {Name: "repetition_penalty", Off: 1.0},
-	{Name: "samplers"}, {Name: "min_tokens", Off: 0.0}, {Name: "ignore_eos", Off: false}, {Name: "stop_token_ids", Off: ask.Empty},
-}
+// demands are what other dialects ask for in many ways, and this one in one.
+var demands = slices.Concat(ask.Limits(inThinking), ask.Forms("send output_config.format with a schema"))
 
 // readRequest reads every field. What a reply must not silently lack is refused.
 func (a api) readRequest(c *server.Call, o *body.Object) (*request, error) {
@@ -59,10 +59,8 @@ func (a api) readRequest(c *server.Call, o *body.Object) (*request, error) {
 	r.Sampling.KeepAlive = body.KeepAlive(o)
 	r.Sampling.Constraint = readForm(o)
 	ask.RefuseOthers(o, others)
-	ask.RefuseOthers(o, otherSampling)
 	ask.RefuseSampling(c, o)
-	ask.RefuseLimits(o, inThinking)
-	ask.RefuseForms(o, "send output_config.format with a schema")
+	ask.RefuseOthers(o, demands)
 	if m := o.Object("context_management"); m != nil {
 		for range m.Items("edits") {
 			c.Warn("context_management has no effect: messages are shown to the model as they are sent")
@@ -86,8 +84,7 @@ func (a api) readPrompt(o *body.Object, r *request) {
 	var t ask.Thinking
 	if how := o.Object("thinking"); how != nil {
 		how.Need("type")
-		t.Enable(how.OneOf("type", "enabled", "disabled", "adaptive") != "disabled")
-		t.Limit(how, "budget_tokens")
+		t.Object(how)
 		r.hides = how.OneOf("display", "summarized", "omitted") == "omitted"
 	}
 	if out := o.Object("output_config"); out != nil {

@@ -48,24 +48,20 @@ var idleSampling = []Other{
 // forms are the fields that demand a form of the reply in OpenAI's chats and completions.
 var forms = []string{"response_format", "json_schema", "guided_json", "grammar", "guided_grammar", "regex", "guided_regex", "guided_choice", "structured_outputs"}
 
-// RefuseForms refuses the fields of other dialects that demand a form of the reply.
-func RefuseForms(o *body.Object, instead string) {
-	refuseAll(o, forms, Other{Instead: instead})
-}
+// Forms are these fields in a dialect without them.
+func Forms(instead string) []Other { return alike(forms, Other{Instead: instead}) }
 
-// RefuseLimits refuses the fields of other dialects that bound the tokens of thinking.
-func RefuseLimits(o *body.Object, instead string) {
-	refuseAll(o, limits, Other{Off: -1.0, Instead: instead})
-}
+// Limits are the fields that bound the tokens of thinking, in a dialect without them.
+func Limits(instead string) []Other { return alike(limits, Other{Off: -1.0, Instead: instead}) }
 
-// refuseAll refuses fields that are the same but for their names.
-func refuseAll(o *body.Object, names []string, same Other) {
+// alike are fields that are the same but for their names.
+func alike(names []string, same Other) []Other {
 	list := make([]Other, len(names))
 	for i, name := range names {
 		list[i] = same
 		list[i].Name = name
 	}
-	RefuseOthers(o, list)
+	return list
 }
 
 // RefuseSampling refuses the fields of sampling that no dialect has here, and warns of those

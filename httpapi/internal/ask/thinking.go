@@ -53,12 +53,18 @@ func (t *Thinking) Limit(o *body.Object, name string) {
 // limits bound the tokens of thinking: by the names of llama-server, Qwen's API and vLLM.
 var limits = []string{"reasoning_budget", "reasoning_budget_tokens", "thinking_budget", "thinking_budget_tokens", "thinking_token_budget"}
 
+// Object reads Anthropic's object: whether the model thinks, and how much at the most.
+func (t *Thinking) Object(in *body.Object) {
+	t.Enable(in.OneOf("type", "enabled", "disabled", "adaptive") != "disabled")
+	t.Limit(in, "budget_tokens")
+}
+
 // Read reads the fields of thinking of OpenAI's dialects, but for an effort that stands alone:
 // their own, those of gateways, OpenRouter among them, and of other servers, and the
-// variables of the template.
-func (t *Thinking) Read(o *body.Object) {
+// variables of the template. It returns the effort that they name, "" for none.
+func (t *Thinking) Read(o *body.Object) (effort string) {
 	if in := o.Object("reasoning"); in != nil {
-		if effort := in.OneOf("effort", server.ReasoningEfforts()...); effort != "" {
+		if effort = in.OneOf("effort", server.ReasoningEfforts()...); effort != "" {
 			t.Effort(effort)
 		}
 		if in.Has("enabled") {
@@ -67,8 +73,7 @@ func (t *Thinking) Read(o *body.Object) {
 		t.Limit(in, "max_tokens")
 	}
 	if in := o.Object("thinking"); in != nil {
-		t.Enable(in.OneOf("type", "enabled", "disabled", "adaptive") != "disabled")
-		t.Limit(in, "budget_tokens")
+		t.Object(in)
 	}
 	if o.Has("enable_thinking") {
 		t.Enable(o.Boolean("enable_thinking", true))
@@ -77,6 +82,7 @@ func (t *Thinking) Read(o *body.Object) {
 		t.Limit(o, name)
 	}
 	t.Free(o, "chat_template_kwargs")
+	return effort
 }
 
 // Free reads the variables of the template that a field sets by their own names. They override

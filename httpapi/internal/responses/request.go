@@ -35,7 +35,7 @@ var includes = []string{
 
 // others are fields that would change the reply and are not supported here, among them those of
 // chats that have another place.
-var others = []ask.Other{
+var others = append([]ask.Other{
 	{Name: "conversation", Instead: "conversations are not kept: go on with previous_response_id, or send the whole input"},
 	{Name: "prompt", Instead: "stored prompts are not: send instructions and input"},
 	{Name: "moderation", Instead: "nothing is moderated: leave it out"},
@@ -48,7 +48,7 @@ var others = []ask.Other{
 	{Name: "reasoning_effort", Instead: "send reasoning.effort"},
 	{Name: "include_reasoning", Off: true, Instead: asItems}, {Name: "reasoning_format", Off: []string{"auto", "deepseek"}, Instead: asItems},
 	{Name: "functions", Instead: "send tools"}, {Name: "function_call", Instead: "send tool_choice"},
-}
+}, ask.Forms(inText)...)
 
 const (
 	asItems = "items of type reasoning have the thinking, and a client may skip them"
@@ -66,7 +66,6 @@ func (a *api) read(c *server.Call, o *body.Object) (*request, error) {
 	r.Model = o.Str("model")
 	shown.Model = r.Model
 	ask.RefuseOthers(o, others)
-	ask.RefuseForms(o, inText)
 	a.readKeeping(o, r)
 	instructions := o.Str("instructions")
 	if o.Has("instructions") {
@@ -210,11 +209,10 @@ func strayOutput(earlier, items []*item) error {
 // readThinking reads the fields of thinking.
 func readThinking(c *server.Call, o *body.Object, r *request, budgets map[string]int) {
 	var t ask.Thinking
-	t.Read(o)
+	if effort := t.Read(o); effort != "" {
+		r.object.Reasoning.Effort = &effort
+	}
 	if in := o.Object("reasoning"); in != nil {
-		if effort := in.OneOf("effort", server.ReasoningEfforts()...); effort != "" {
-			r.object.Reasoning.Effort = &effort
-		}
 		for _, name := range []string{"summary", "generate_summary"} {
 			if in.OneOf(name, "auto", "concise", "detailed") != "" {
 				c.Warn("reasoning." + name + " has no effect: summaries are not made, items of type reasoning have the thinking itself")
