@@ -98,17 +98,17 @@ func (f *folder) walk(c *Catalog, dir, rel string, found map[string]finding) err
 		})
 	}
 	for _, d := range entries {
+		if strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
 		path, below := filepath.Join(dir, d.Name()), slashed.Join(rel, d.Name())
 		if d.IsDir() {
-			if strings.HasPrefix(d.Name(), ".") || strings.Count(below, "/") >= maxDepth {
+			if strings.Count(below, "/") >= maxDepth {
 				continue
 			}
 			if err := f.walk(c, path, below, found); err != nil {
 				c.o.Log.Warn("model folder cannot be read", "folder", path, "err", err)
 			}
-			continue
-		}
-		if strings.HasPrefix(d.Name(), ".") {
 			continue
 		}
 		switch strings.ToLower(filepath.Ext(path)) {
