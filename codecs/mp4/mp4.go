@@ -123,7 +123,7 @@ func (d *Reader) Duration() time.Duration { return d.duration }
 // Lost tells whether samples of the track did not decode. No silence stands for them.
 func (d *Reader) Lost() (frames int64, some bool) {
 	p, ok := d.stream.(*packets)
-	return 0, ok && p.lost
+	return 0, ok && p.first != nil
 }
 
 // Read fills dst, which holds a frame at least, with whole frames, interleaved,

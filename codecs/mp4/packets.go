@@ -148,9 +148,8 @@ type packets struct {
 	read  func() ([]byte, error)
 	pcm   []float32
 	rest  []float32 // of pcm, not yet read
-	first error     // of the first packet, while none decoded
-	any   bool
-	lost  bool // some packet did not decode
+	first error     // of the first packet that did not decode
+	any   bool      // some packet decoded
 }
 
 // packetsOf returns how to open a codec of which samples are packets.
@@ -203,20 +202,19 @@ func (p *packets) Read(dst []float32) (int, error) {
 func (p *packets) fill() error {
 	for {
 		b, err := p.read()
-		if err == io.EOF && p.first != nil {
+		if err == io.EOF && !p.any && p.first != nil {
 			err = p.first
 		}
 		if err != nil {
 			return err
 		}
 		if p.pcm, err = p.Decode(p.pcm[:0], b); err != nil {
-			p.lost = true
-			if !p.any && p.first == nil {
+			if p.first == nil {
 				p.first = err
 			}
 			continue
 		}
-		p.first, p.any = nil, true
+		p.any = true
 		if p.rest = p.pcm; len(p.rest) > 0 {
 			return nil
 		}
